@@ -1,0 +1,334 @@
+"""The command line: ``dras-lab inspect | simulate | compare | generate | demo``.
+
+Results go to standard output, everything else to standard error. Exit code 0: done; 1: the
+work failed; 2: bad arguments or input, said in one line; 130: interrupted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .arguments import DEMO_POLICIES, Command, build_parser
+from .files import check_target, write_whole
+from .jobs import DrasLabError
+
+if TYPE_CHECKING:
+    from .results import Result
+    from .traces import Trace
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code."""
+    try:
+        arguments = build_parser(COMMANDS).parse_args(argv)
+        code = arguments.command(arguments)
+        sys.stdout.flush()
+        return int(code or 0)
+    except SystemExit as stop:
+        return int(stop.code or 0)
+    except DrasLabError as error:
+        print(f"dras-lab: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("dras-lab: interrupted; nothing was written", file=sys.stderr)
+        return 130
+    except BrokenPipeError:
+        # The reader (head, less) has had enough; Python must not complain at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except Exception as error:
+        if os.environ.get("DRAS_LAB_DEBUG"):
+            raise
+        what = str(error).strip().splitlines() or [""]
+        print(
+            f"dras-lab: failed: {type(error).__name__}: {what[0]} "
+            "(a fault of ours; DRAS_LAB_DEBUG=1 shows where)",
+            file=sys.stderr,
+        )
+        return 1
+
+
+# -- commands ---------------------------------------------------------------------------------
+
+
+def _inspect(arguments: argparse.Namespace) -> None:
+    trace = _read(arguments)
+    report = trace.report
+    if arguments.json:
+        _print_json(
+            {
+                "trace": trace.name,
+                "nodes": trace.nodes,
+                "report": None if report is None else report.to_dict(),
+                "summary": trace.summary(),
+            }
+        )
+        return
+    if report is not None:
+        print(report, end="\n\n")
+    print(trace.format_summary())
+
+
+def _simulate(arguments: argparse.Namespace) -> None:
+    from .metrics import summary
+
+    if arguments.out:
+        check_target(arguments.out)
+    _policy(
+        arguments.policy, arguments.seed
+    )  # before the log is read: a wrong name is seen at once
+    trace = _prepared(arguments)
+    result = _run(trace, arguments.policy, arguments)
+    measures = _rounded(summary(result, arguments.tau))
+    measures["refused_on_reading"] = _refused_on_reading(trace)
+    measures.update(result.options)
+    if arguments.out:
+        result.write_csv(arguments.out)
+    if arguments.json:
+        _print_json(measures)
+        return
+    _print_measures(measures)
+    if arguments.out:
+        print(f"schedule written to {arguments.out}", file=sys.stderr)
+
+
+def _compare(arguments: argparse.Namespace) -> None:
+    from .metrics import compare, summary
+
+    names = [name.strip() for name in arguments.policies.split(",") if name.strip()]
+    if not names:
+        raise DrasLabError("--policies: name at least one policy, separated by commas")
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise DrasLabError(f"--policies: {twice[0]!r} is named twice")
+    for name in names:
+        _policy(name, arguments.seed)
+    for target in (arguments.out, arguments.plot):
+        if target:
+            check_target(target)
+    if arguments.plot:
+        _picture_format(arguments.plot)
+    trace = _prepared(arguments)
+    results = {name: _run(trace, name, arguments) for name in names}
+    table = compare(results, arguments.tau)
+    if arguments.out:
+        write_whole(arguments.out, table.to_csv(lineterminator="\n"))
+    if arguments.plot:
+        _write_figure(table, _title(trace, results[names[0]]), arguments.plot)
+    if arguments.json:
+        _print_json(
+            [
+                {**_rounded(summary(result, arguments.tau)), "policy": name}
+                for name, result in results.items()
+            ]
+        )
+        return
+    print(_title(trace, results[names[0]]))
+    print(_format_table(table, arguments.tau))
+
+
+def _generate(arguments: argparse.Namespace) -> None:
+    from .workloads import generate
+
+    check_target(arguments.out)
+    trace = generate(arguments.model, arguments.jobs, seed=arguments.seed, load=arguments.load)
+    trace.write_swf(arguments.out)
+    summary = trace.summary()
+    print(
+        f"{arguments.out}: {len(trace)} jobs, {trace.nodes} nodes, "
+        f"offered load {summary['offered_load']:.3f}"
+    )
+
+
+def _demo(arguments: argparse.Namespace) -> None:
+    from .metrics import compare
+    from .traces import read_swf
+
+    folder = Path(arguments.out)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise DrasLabError(
+            f"{folder}: cannot be made ({error.strerror}); name another with --out"
+        ) from error
+    trace = read_swf("theta-like")
+    print(
+        f"Replaying {len(trace)} jobs of {trace.name} on {trace.nodes} nodes under ...",
+        file=sys.stderr,
+    )
+    results = {}
+    for name in DEMO_POLICIES.split(","):
+        print(f"  {name}", file=sys.stderr)
+        results[name] = _run(trace, name, arguments)
+    table = compare(results, baseline="fcfs")
+    title = _title(trace, results["fcfs"])
+    write_whole(folder / "table.csv", table.to_csv(lineterminator="\n"))
+    _write_figure(table, title, str(folder / "policies.png"))
+    print(f"\n{title}\n{_format_table(table, 10.0)}\n")
+    best = table.sort_values("mean_wait_h").iloc[0]
+    print(
+        f"{best.name} has the shortest mean wait ({best['mean_wait_ratio']:.2f} of fcfs), and its "
+        f"longest wait is {best['max_wait_ratio']:.2f} times that of fcfs:\n"
+        "a mean alone does not tell who was left waiting."
+    )
+    print(f"\nWritten: {folder / 'table.csv'} and {folder / 'policies.png'}")
+
+
+# -- what they share --------------------------------------------------------------------------
+
+
+def _read(arguments: argparse.Namespace) -> Trace:
+    from .traces import read_swf
+
+    return read_swf(
+        arguments.trace,
+        strict=getattr(arguments, "strict", False),
+        nodes=arguments.nodes if getattr(arguments, "command", None) is _inspect else None,
+        extra_columns=arguments.extra_columns,
+    )
+
+
+def _prepared(arguments: argparse.Namespace) -> Trace:
+    """The trace as the options want it: the first jobs of it, coarsened."""
+    trace = _read(arguments)
+    refused = _refused_on_reading(trace)
+    if refused and trace.report is not None:
+        print(
+            f"{trace.name}: {refused} of {trace.report.read} jobs refused on reading "
+            f"(why: dras-lab inspect {arguments.trace})",
+            file=sys.stderr,
+        )
+    report = trace.report
+    if arguments.jobs is not None:
+        trace = trace[: arguments.jobs]
+    if arguments.coarsen != 1:
+        trace = trace.coarsen(arguments.coarsen)
+    trace.report = report
+    return trace
+
+
+def _refused_on_reading(trace: Trace) -> int:
+    return 0 if trace.report is None else sum(trace.report.refused.values())
+
+
+def _policy(name: str, seed: int) -> Callable[..., int | None]:
+    from .policies import make_policy
+
+    return make_policy(name, seed)
+
+
+def _run(trace: Trace, name: str, arguments: argparse.Namespace) -> Result:
+    from tqdm import tqdm
+
+    from .simulator import simulate
+
+    # disable=None: no bar where standard error is not a terminal.
+    with tqdm(total=len(trace), desc=name, unit="job", leave=False, disable=None) as bar:
+        result = simulate(
+            trace,
+            _policy(name, arguments.seed),
+            nodes=arguments.nodes,
+            progress=None if bar.disable else lambda ended: bar.update(ended - bar.n),
+            backfill=arguments.backfill,
+            window=arguments.window,
+            overrun=arguments.overrun,
+            reservation=arguments.reservation,
+            log=False,
+        )
+    result.policy = name
+    return result
+
+
+def _title(trace: Trace, result: Result) -> str:
+    options = result.options
+    backfill = {"easy": "EASY backfilling", "conservative": "conservative backfilling"}
+    window = (
+        "the whole queue" if options["window"] is None else f"a window of {options['window']} jobs"
+    )
+    how = backfill.get(options["backfill"], "no backfilling")
+    return (
+        f"{trace.name}: {len(trace)} jobs, {result.nodes} nodes; "
+        f"{how}, {window}, overrun {options['overrun']}"
+    )
+
+
+def _format_table(table: Any, tau: float) -> str:
+    text: str = table.rename(
+        columns={"mean_bounded_slowdown": f"bounded slowdown (tau {tau:g} s)"}
+    ).to_string(
+        formatters={
+            "mean_wait_h": "{:.2f}".format,
+            "median_wait_h": "{:.2f}".format,
+            "max_wait_h": "{:.1f}".format,
+            "utilisation": "{:.3f}".format,
+            "makespan_d": "{:.1f}".format,
+            "mean_wait_ratio": "{:.2f}".format,
+            "max_wait_ratio": "{:.2f}".format,
+            f"bounded slowdown (tau {tau:g} s)": "{:.1f}".format,
+        }
+    )
+    return text
+
+
+# How many decimals are worth printing; what is computed with is never rounded.
+_DECIMALS = {
+    "mean_wait_s": 3,
+    "mean_response_s": 3,
+    "mean_bounded_slowdown": 4,
+    "max_bounded_slowdown": 4,
+    "utilisation": 5,
+    "throughput_per_h": 3,
+}
+
+
+def _rounded(measures: dict[str, Any]) -> dict[str, Any]:
+    return {
+        key: round(value, _DECIMALS[key]) if key in _DECIMALS and value is not None else value
+        for key, value in measures.items()
+    }
+
+
+def _print_measures(measures: dict[str, Any]) -> None:
+    width = max(map(len, measures))
+    for key, value in measures.items():
+        print(f"{key:<{width}}  {'-' if value is None else value}")
+
+
+def _picture_format(path: str) -> str:
+    kind = Path(path).suffix.lower().lstrip(".")
+    if kind not in ("png", "pdf", "svg"):
+        raise DrasLabError(f"{path}: a figure is written as .png, .pdf or .svg; name it so")
+    return kind
+
+
+def _write_figure(table: Any, title: str, path: str) -> None:
+    import io
+
+    from .plotting import overview
+
+    picture = io.BytesIO()
+    overview(table, title).savefig(picture, format=_picture_format(path))
+    write_whole(path, picture.getvalue())
+
+
+def _print_json(value: Any) -> None:
+    print(json.dumps(value, indent=2, allow_nan=False))
+
+
+COMMANDS: dict[str, Command] = {
+    "inspect": _inspect,
+    "simulate": _simulate,
+    "compare": _compare,
+    "generate": _generate,
+    "demo": _demo,
+}
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

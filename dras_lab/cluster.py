@@ -1,0 +1,185 @@
+"""The machine: which nodes are free, and the earliest time at which a job of a size can start.
+
+Nothing here decides anything. `NodeMap` says which nodes a job gets (lowest free numbers first),
+`earliest_start` is the one-reservation look-ahead of EASY backfilling, and `Profile` is the
+whole plan of the future that conservative backfilling keeps.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Sequence
+
+Ranges = tuple[tuple[int, int], ...]
+
+
+class NodeMap:
+    """The free nodes of a machine, as sorted half-open ranges of node numbers.
+
+    Parameters
+    ----------
+    nodes : int
+        Size of the machine. Nodes are numbered from 0.
+    """
+
+    def __init__(self, nodes: int) -> None:
+        self._starts = [0]
+        self._stops = [nodes]
+        self.free = nodes
+
+    def take(self, size: int) -> Ranges:
+        """Take `size` nodes, lowest free numbers first, and return their ranges."""
+        starts, stops = self._starts, self._stops
+        taken: list[tuple[int, int]] = []
+        missing = size
+        whole = 0  # leading ranges used up completely
+        while missing:
+            first, last = starts[whole], stops[whole]
+            if last - first > missing:
+                taken.append((first, first + missing))
+                starts[whole] = first + missing
+                break
+            taken.append((first, last))
+            missing -= last - first
+            whole += 1
+        del starts[:whole], stops[:whole]
+        self.free -= size
+        return tuple(taken)
+
+    def give(self, ranges: Ranges) -> None:
+        """Give nodes back; ranges that touch are joined."""
+        starts, stops = self._starts, self._stops
+        for first, last in ranges:
+            k = bisect_left(starts, first)
+            joins_left = k > 0 and stops[k - 1] == first
+            joins_right = k < len(starts) and starts[k] == last
+            if joins_left and joins_right:
+                stops[k - 1] = stops[k]
+                del starts[k], stops[k]
+            elif joins_left:
+                stops[k - 1] = last
+            elif joins_right:
+                starts[k] = first
+            else:
+                starts.insert(k, first)
+                stops.insert(k, last)
+            self.free += last - first
+
+
+def format_ranges(ranges: Ranges) -> str:
+    """Node ranges as people write them: ``((0, 128), (256, 257))`` is ``0-127,256``."""
+    return ",".join(f"{a}-{b - 1}" if b - a > 1 else str(a) for a, b in ranges)
+
+
+def earliest_start(
+    need: int,
+    free: int,
+    now: int,
+    ends: Sequence[int],
+    running: Sequence[int],
+    size: Sequence[int],
+) -> tuple[int, int]:
+    """When `need` nodes will be free if all goes as planned, and how many more than that.
+
+    Parameters
+    ----------
+    need, free : int
+        Nodes asked for and nodes free now, ``need > free``.
+    now : int
+        The time, in seconds. A planned end that is not after it belongs to a job that has
+        outlived its request, and counts as ``now + 1``.
+    ends, running : sequences of int
+        Planned ends of the running jobs, ascending, and their rows.
+    size : sequence of int
+        Nodes by row.
+
+    Returns
+    -------
+    start, extra : int
+        The *shadow time* and the *extra nodes* of EASY backfilling (Mu'alem and Feitelson,
+        TPDS 2001).
+    """
+    start = now
+    for k, row in enumerate(running):
+        free += size[row]
+        if free >= need:
+            start = ends[k]
+            if start <= now:
+                start = now + 1
+            # Nodes of every other job planned to end in the same second are free then too.
+            for row in running[k + 1 : bisect_right(ends, start)]:
+                free += size[row]
+            break
+    return start, free - need
+
+
+class Profile:
+    """Free nodes over the future as a step function: the plan of conservative backfilling.
+
+    ``free[k]`` nodes are free in ``[time[k], time[k + 1])``, and ``free[-1]`` from then on.
+
+    Parameters
+    ----------
+    nodes : int
+        Size of the machine.
+    now : int
+        Where the plan begins, in seconds.
+    held : iterable of (start, end, size)
+        What already holds nodes: running jobs and plans. `free` may become negative where
+        they exceed the machine.
+    """
+
+    def __init__(self, nodes: int, now: int, held: Iterable[tuple[int, int, int]] = ()) -> None:
+        change: dict[int, int] = {now: 0}
+        for start, end, size in held:
+            change[start] = change.get(start, 0) - size
+            change[end] = change.get(end, 0) + size
+        self.time = sorted(change)
+        self.free: list[int] = []
+        for t in self.time:
+            nodes += change[t]
+            self.free.append(nodes)
+
+    def start_at(self, now: int) -> None:
+        """Forget what lies before `now`."""
+        k = bisect_right(self.time, now) - 1
+        del self.time[:k], self.free[:k]
+        self.time[0] = now
+
+    def add(self, start: int, end: int, size: int) -> None:
+        """Free `size` more nodes in [start, end); a negative size takes them."""
+        if start >= end:
+            return
+        first, last = self._cut(start), self._cut(end)
+        free = self.free
+        for k in range(first, last):
+            free[k] += size
+        # Drop the cuts that have become seams between equal steps.
+        for k in (last, first):
+            if k and free[k] == free[k - 1]:
+                del self.time[k], free[k]
+
+    def _cut(self, t: int) -> int:
+        """Make `t` the beginning of a step, and return which."""
+        k = bisect_left(self.time, t)
+        if k == len(self.time) or self.time[k] != t:
+            self.time.insert(k, t)
+            self.free.insert(k, self.free[k - 1])
+        return k
+
+    def earliest(self, size: int, duration: int) -> int:
+        """The earliest time at which `size` nodes are free for `duration` seconds on end."""
+        time, free = self.time, self.free
+        steps = len(time)
+        k = 0
+        while True:
+            while free[k] < size:
+                k += 1
+            start, k = time[k], k + 1
+            end = start + duration
+            while k < steps and time[k] < end:
+                if free[k] < size:
+                    break
+                k += 1
+            else:
+                return start

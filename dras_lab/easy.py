@@ -1,0 +1,154 @@
+"""One reservation and the holes before it: EASY backfilling, with DRAS's two levels.
+
+Level 1 (select) asks which job of the window is next, until one does not fit the free nodes:
+that job gets the reservation. Level 2 (backfill) asks which of the jobs that would not delay
+it should fill the hole. With first come, first served at both levels this is EASY (Lifka,
+JSSPP 1995). Without backfilling there is no level 2, and no reservation either.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+from .cluster import earliest_start
+from .decisions import Decision
+from .engine import Engine, Steps, picked
+from .holes import Holes
+from .jobs import Level
+from .log import BLOCKED, PASSED, STARTED, WAITS
+from .results import BACKFILLED, READY, RESERVED
+
+_GLANCE = 16  # jobs of the queue looked at one by one before all are searched
+
+
+def reserve_one(engine: Engine, easy: bool, renew: bool) -> Steps:
+    """The scheduling passes of a run, yielding its decisions.
+
+    Parameters
+    ----------
+    engine : Engine
+        A run at its beginning.
+    easy : bool
+        False for no backfilling: a pick that does not fit ends the pass.
+    renew : bool
+        Whether each pass forgets the reservation and asks afresh.
+    """
+    board, log = engine.board, engine.log
+    size, request, start, following = board.size, board.request, board.start, board.next
+    ends, running = board.ends, board.running
+    jobs = len(size)
+    window = engine.window
+    look = partial(board.queue, window)
+    holes = Holes(size, request, start, board.moves)
+    indexed = 0  # rows before it are in `holes` if they wait
+    reserved, shadow, extra, promised = -1, 0, 0, 0
+    calm = -1  # no waiting row before it fits the hole; -1: not known
+
+    while engine.advance():
+        now = engine.now
+        fresh = False
+        held = -1
+        if reserved >= 0:
+            if renew:
+                held, reserved = reserved, -1
+            elif size[reserved] <= engine.free:
+                engine.begin(reserved, RESERVED)
+                if reserved < indexed:
+                    holes.remove(reserved)
+                reserved = -1
+
+        # Level 1: which job of the window is next?
+        while reserved < 0 and following[jobs] != jobs:
+            free = engine.free
+            board.current = decision = Decision(board, Level.SELECT, now, free, look)
+            choice = yield decision
+            if choice is None:
+                if log is not None:
+                    log.record(decision, None, -1, PASSED)
+                break
+            # The first candidate is known without listing the window.
+            row = following[jobs] if choice == 0 else picked(decision, choice)
+            if size[row] <= free:
+                if log is not None:
+                    log.record(decision, choice, row, STARTED)
+                engine.begin(row, RESERVED if row == held else READY)
+                if row < indexed:
+                    holes.remove(row)
+            elif easy:
+                if log is not None:
+                    log.record(decision, choice, row, WAITS)
+                reserved, fresh = row, True
+            else:
+                if log is not None:
+                    log.record(decision, choice, row, BLOCKED)
+                break
+        if reserved < 0:
+            continue
+
+        # Level 2: which job fills the hole before the reservation?
+        if fresh or engine.freed or (ends and ends[0] <= now):
+            need = size[reserved]
+            shadow, extra = earliest_start(need, engine.free, now, ends, running, size)
+            if fresh and reserved != held:
+                promised = shadow
+            calm = -1
+        limit = shadow - now
+        cursor = following[jobs]  # no job ahead of it in the queue fits the hole
+        while free := engine.free:
+            first = -1
+            if calm >= 0:
+                # The hole has only shrunk since nothing fitted it: new jobs alone can.
+                for row in range(calm, engine.tail):
+                    width = size[row]
+                    if (
+                        width <= free
+                        and (request[row] <= limit or width <= extra)
+                        and start[row] < 0
+                    ):
+                        first = row
+                        break
+            else:
+                # One of the next few often does; only then is the whole queue searched.
+                row, ahead = cursor, _GLANCE
+                while row != jobs and ahead:
+                    width = size[row]
+                    if width <= free and (request[row] <= limit or width <= extra):
+                        first = row
+                        break
+                    row = following[row]
+                    ahead -= 1
+                if not ahead:
+                    while indexed < engine.tail:
+                        if start[indexed] < 0:
+                            holes.add(indexed)
+                        indexed += 1
+                    first = holes.first(free, limit, extra)
+            if first < 0:
+                calm = engine.tail
+                break
+            board.current = decision = Decision(
+                board,
+                Level.BACKFILL,
+                now,
+                free,
+                partial(holes.window, first, engine.tail, (free, limit, extra), window),
+                (reserved, shadow, extra, promised),
+            )
+            choice = yield decision
+            if choice is None:
+                if log is not None:
+                    log.record(decision, None, -1, PASSED)
+                calm = -1
+                break
+            row = first if choice == 0 else picked(decision, choice)
+            if log is not None:
+                log.record(decision, choice, row, STARTED)
+            engine.begin(row, BACKFILLED)
+            cursor = following[row] if row == first else first
+            if row < indexed:
+                holes.remove(row)
+            if request[row] > limit:
+                extra -= size[row]
+        else:
+            calm = engine.tail  # nothing fits no nodes
+    engine.check_nothing_waits()

@@ -1,0 +1,229 @@
+"""Run a trace through the machine: `Simulation` from decision to decision, `simulate` at once.
+
+Everything drives the engine in this one way: heuristics, learning agents, the gymnasium
+environment and the widgets. A policy chooses; what is legal is settled before it is asked.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .conservative import plan_all
+from .decisions import Decision, Policy
+from .easy import reserve_one
+from .engine import Engine
+from .jobs import DrasLabError
+from .results import REFUSED, Result
+from .traces import Trace
+
+BACKFILL = ("easy", "conservative", "none")
+OVERRUN = ("kill", "keep")
+RESERVATION = ("held", "renewed")
+
+
+class Simulation:
+    """One run of a trace through the machine, from decision to decision.
+
+    Parameters
+    ----------
+    trace : Trace
+        The jobs.
+    nodes : int, optional
+        Size of the machine; the trace's own by default. A wider job is refused when it is
+        submitted: counted, reported, and never in the queue.
+    backfill : {"easy", "conservative", "none"}
+        ``"easy"``: a picked job that does not fit gets the one reservation, and the holes
+        before it are filled (DRAS's two levels). ``"conservative"``: every waiting job has a
+        planned start, which may move earlier and never later; the policy says in which order
+        jobs are planned. ``"none"``: a picked job that does not fit ends the pass.
+    window : int or None
+        How many jobs a decision offers at most, the first in queue order (DRAS's W); None for
+        the whole queue.
+    overrun : {"kill", "keep"}
+        Whether a job ends at its requested time or goes on. One that goes on is planned to
+        end one second from now.
+    reservation : {"held", "renewed"}
+        ``"held"`` (DRAS): a reservation stays until its job starts. ``"renewed"``: each pass
+        asks afresh and protects whichever job the policy picks then.
+    log : bool
+        Keep a log of all decisions; without it runs are faster and need less memory.
+
+    Raises
+    ------
+    DrasLabError
+        For an argument that is not one of the above.
+
+    Examples
+    --------
+    >>> from dras_lab import Simulation, read_swf
+    >>> sim = Simulation(read_swf("lublin-256"), window=50)
+    >>> while (decision := sim.next_decision()) is not None:
+    ...     sim.apply(0)  # first come, first served
+    >>> len(sim.result())
+    5000
+    """
+
+    def __init__(
+        self,
+        trace: Trace,
+        nodes: int | None = None,
+        *,
+        backfill: str = "easy",
+        window: int | None = 50,
+        overrun: str = "kill",
+        reservation: str = "held",
+        log: bool = True,
+    ) -> None:
+        nodes = trace.nodes if nodes is None else nodes
+        _check_choice("backfill", backfill, BACKFILL)
+        _check_choice("overrun", overrun, OVERRUN)
+        _check_choice("reservation", reservation, RESERVATION)
+        nodes = _check_count("nodes", nodes)
+        window = None if window is None else _check_count("window", window)
+        self.trace, self.nodes = trace, nodes
+        self.options = {
+            "backfill": backfill,
+            "window": window,
+            "overrun": overrun,
+            "reservation": reservation,
+        }
+        self._engine = Engine(trace, nodes, window, kill=overrun == "kill", log=log)
+        if backfill == "conservative":
+            self._steps = plan_all(self._engine)
+        else:
+            self._steps = reserve_one(self._engine, backfill == "easy", reservation == "renewed")
+        self._choice: int | None = None
+        self._asked = False
+        self._begun = False
+        self.done = False
+
+    # -- driving it -----------------------------------------------------------------------
+
+    def next_decision(self) -> Decision | None:
+        """Run to the next decision; None when every job has ended.
+
+        Raises
+        ------
+        RuntimeError
+            If the last decision has not been answered with `apply`.
+        """
+        if self._asked:
+            raise RuntimeError("apply a choice to the last decision before asking for the next")
+        if self.done:
+            return None
+        try:
+            decision = self._steps.send(self._choice) if self._begun else next(self._steps)
+        except StopIteration:
+            self.done = True
+            return None
+        self._begun = self._asked = True
+        return decision
+
+    def apply(self, choice: int | None) -> None:
+        """Answer the last decision: an index into its candidates, or None to pass."""
+        if not self._asked:
+            raise RuntimeError("there is no decision to answer; call next_decision first")
+        self._choice = choice
+        self._asked = False
+
+    def run(self, policy: Policy, progress: Callable[[int], object] | None = None) -> Result:
+        """Let `policy` make all decisions that are left.
+
+        Parameters
+        ----------
+        policy : callable
+            Takes a `Decision`, returns an index into its candidates or None.
+        progress : callable, optional
+            Called now and then with the number of jobs that have ended.
+        """
+        decision = self.next_decision()
+        send = self._steps.send
+        asked = 0
+        try:
+            while decision is not None:
+                decision = send(policy(decision))
+                if progress is not None:
+                    asked += 1
+                    if not asked & 1023:
+                        progress(self._engine.ended)
+        except StopIteration:
+            self.done, self._asked = True, False
+        if progress is not None:
+            progress(self._engine.ended)
+        return self.result(str(getattr(policy, "name", getattr(policy, "__name__", "policy"))))
+
+    def result(self, policy: str = "policy") -> Result:
+        """The finished schedule.
+
+        Raises
+        ------
+        RuntimeError
+            If there are decisions left to make.
+        """
+        if not self.done and (self._asked or self.next_decision() is not None):
+            raise RuntimeError("the simulation has not ended; there are decisions left to make")
+        board, how = self._engine.board, np.array(self._engine.how, dtype=np.int8)
+        table = self.trace.table
+        start = np.array(board.start, dtype=np.int64)
+        end = np.where(how == REFUSED, -1, start + np.array(self._engine.duration, dtype=np.int64))
+        return Result(
+            trace_name=self.trace.name,
+            policy=policy,
+            nodes=self.nodes,
+            job_id=table["job_id"].to_numpy(np.int64),
+            submit=table["submit_time"].to_numpy(np.int64),
+            size=table["size"].to_numpy(np.int64),
+            requested_time=table["requested_time"].to_numpy(np.int64),
+            user_id=table["user_id"].to_numpy(np.int64),
+            start=start,
+            end=end,
+            how=how,
+            log=self._engine.log,
+            options=self.options,
+            _board=board,
+        )
+
+
+def _check_choice(name: str, value: str, allowed: tuple[str, ...]) -> None:
+    if value not in allowed:
+        raise DrasLabError(f"{name}: {value!r} is not one of {', '.join(allowed)}")
+
+
+def _check_count(name: str, value: int) -> int:
+    try:
+        count = operator.index(value)
+    except TypeError:
+        count = 0
+    if count < 1:
+        raise DrasLabError(f"{name}: {value!r} is not a whole number of 1 or more")
+    return count
+
+
+def simulate(
+    trace: Trace,
+    policy: Policy,
+    *,
+    nodes: int | None = None,
+    progress: Callable[[int], object] | None = None,
+    **options: Any,
+) -> Result:
+    """Run `trace` under `policy` and return the finished schedule.
+
+    Parameters
+    ----------
+    trace : Trace
+        The jobs.
+    policy : callable
+        Takes a `Decision`, returns an index into its candidates, or None to pass.
+    nodes : int, optional
+        Size of the machine; the trace's own by default.
+    progress : callable, optional
+        Called now and then with the number of jobs that have ended.
+    **options
+        `backfill`, `window`, `overrun`, `reservation` and `log`, as in `Simulation`.
+    """
+    return Simulation(trace, nodes, **options).run(policy, progress)

@@ -1,0 +1,178 @@
+"""What a policy is shown: all a scheduler can know, in words and numbers, and no run time."""
+
+from __future__ import annotations
+
+import gc
+import types
+from typing import Any
+
+import numpy as np
+import pytest
+from runs import fcfs, runs_of, trace_of
+
+from dras_lab.decisions import Decision
+from dras_lab.jobs import Level
+from dras_lab.simulator import Simulation, simulate
+
+# Job 1 holds 6 of 10 nodes until 100 by its request (and 90 really), job 2 wants 8.
+JOBS = [
+    (1, 0, 6, 100, 90),
+    (2, 10, 8, 50, 40),
+    (3, 20, 3, 500, 499),  # fits, too long, and more than the 2 extra nodes
+    (4, 20, 5, 10, 9),  # too wide for the 4 free nodes
+    (5, 20, 2, 500, 499),  # just the extra nodes
+    (6, 20, 1, 80, 79),  # ends exactly at the reserved start
+    (7, 20, 1, 70, 69),  # fits too
+]
+
+
+def first_backfill(window: int | None = 50, passed: int = 0) -> tuple[Simulation, Decision]:
+    """The first level-2 decision with all of JOBS in the queue."""
+    simulation = Simulation(trace_of(JOBS, 10), window=window)
+    while (decision := simulation.next_decision()) is not None:
+        if decision.level is Level.BACKFILL:
+            return simulation, decision
+        simulation.apply(0)
+    raise AssertionError("no backfilling?")
+
+
+def test_a_backfill_decision_by_hand() -> None:
+    _, decision = first_backfill()
+    assert (decision.time, decision.free, decision.nodes) == (20, 4, 10)
+    assert [job.job_id for job in decision.candidates] == [5, 6, 7]
+    assert decision.sizes.tolist() == [2, 1, 1]
+    assert decision.requested_times.tolist() == [500, 80, 70]
+    assert decision.queued_times.tolist() == [0, 0, 0]
+    assert decision.submit_times.tolist() == [20, 20, 20]
+    assert [job.job_id for job in decision.queue] == [2, 3, 4, 5, 6, 7]
+    reservation = decision.reservation
+    assert reservation is not None
+    assert (reservation.job.job_id, reservation.start, reservation.extra) == (2, 100, 2)
+    assert reservation.promised == 100
+    assert [(job.job_id, job.size, job.start, job.planned_end) for job in decision.running] == [
+        (1, 6, 0, 100)
+    ]
+    assert decision.release_times().tolist() == [100] * 6 + [20] * 4
+
+
+def test_why_not_in_words() -> None:
+    _, decision = first_backfill(window=2)
+    assert [job.job_id for job in decision.candidates] == [5, 6]
+    assert decision.why_not() == {
+        2: "it holds the reservation, and is planned to start at 100 s",
+        3: "it could run until 520 s, past the reserved start at 100 s, and needs 3 nodes "
+        "where 2 can be spared",
+        4: "it needs 5 nodes and 4 are free",
+        7: "it is beyond the window",
+    }
+
+
+def test_candidates_are_a_sequence() -> None:
+    _, decision = first_backfill()
+    candidates = decision.candidates
+    assert len(candidates) == 3
+    assert candidates[-1].job_id == 7
+    assert [job.job_id for job in candidates[1:]] == [6, 7]
+    assert repr(candidates) == "Jobs([5, 6, 7])"
+    assert repr(decision) == "Decision(backfill, time=20, free=4)"
+
+
+def test_planned_starts_in_words() -> None:
+    reasons: list[dict[int, str]] = []
+
+    def policy(decision: Decision) -> int:
+        reasons.append(decision.why_not())
+        return 0
+
+    # Job 2 must wait for job 1 until 100; at 10 job 3 is planned, and job 2 has its plan.
+    trace = trace_of([(1, 0, 6, 100, 100), (2, 0, 8, 50, 50), (3, 10, 8, 5, 5)], 10)
+    simulate(trace, policy, backfill="conservative")
+    assert {2: "it is planned to start at 100 s"} in reasons
+
+
+# -- no road to the run times -----------------------------------------------------------------
+
+
+def test_asking_for_the_run_time_is_an_error() -> None:
+    _, decision = first_backfill()
+    for job in (decision.candidates[0], decision.running[0], decision.queue[0]):
+        with pytest.raises(AttributeError, match="cannot know the run time"):
+            _ = job.run_time
+    assert not [name for name in dir(decision) if "run_time" in name or "duration" in name]
+
+
+@pytest.mark.parametrize("backfill", ["easy", "conservative", "none"])
+def test_nothing_a_decision_holds_leads_to_a_run_time(backfill: str) -> None:
+    """Walk everything reachable from a decision: no trace, no engine, no list of run times."""
+    # Run times are whole thousands of seconds, and nothing else is: submissions are 1 to 49,
+    # requests end in 500, so that no time or difference a scheduler may know is a thousand.
+    rng = np.random.default_rng(1)
+    jobs = [
+        (
+            k,
+            int(rng.integers(1, 50)),
+            int(rng.integers(1, 9)),
+            200_500 + 1000 * k,
+            70_000 + 1000 * k,
+        )
+        for k in range(1, 60)
+    ]
+    secrets = {70_000 + 1000 * k for k in range(1, 60)}
+    checked = 0
+
+    def policy(decision: Decision) -> int:
+        nonlocal checked
+        _ = decision.candidates, decision.queue, decision.running, decision.reservation
+        decision.release_times()
+        decision.why_not()
+        found = reachable(decision)
+        assert not [thing for thing in found if type(thing).__module__.startswith("pandas")]
+        numbers = {thing for thing in found if type(thing) is int}
+        for thing in found:
+            if isinstance(thing, np.ndarray):
+                numbers |= set(thing.ravel().tolist())
+        assert not numbers & secrets
+        assert not {type(thing).__name__ for thing in found} & {"Engine", "Simulation", "Trace"}
+        checked += 1
+        return 0
+
+    simulate(trace_of(jobs, 10), policy, backfill=backfill)
+    assert checked > 20
+
+
+def reachable(root: Any) -> list[Any]:
+    """All objects that references lead to, but for code and classes."""
+    code = (type, types.ModuleType, types.FunctionType, types.BuiltinFunctionType, types.CodeType)
+    seen: dict[int, Any] = {}
+    todo = [root]
+    while todo:
+        thing = todo.pop()
+        if id(thing) in seen or isinstance(thing, code):
+            continue
+        seen[id(thing)] = thing
+        todo += gc.get_referents(thing)
+    return list(seen.values())
+
+
+def test_run_times_change_nothing_before_the_first_job_ends() -> None:
+    """Two logs that differ only in run times: every decision is the same until one can tell."""
+
+    def decisions(run_time: int) -> list[Any]:
+        jobs = [(k, k, 1 + k % 5, 1000, run_time) for k in range(1, 40)]
+        log = simulate(trace_of(jobs, 10), fcfs).log
+        assert log is not None
+        return [choice for choice in log if choice.time < 500]
+
+    assert decisions(500) == decisions(1000) != []
+
+
+def test_nodes_are_the_lowest_free_ones() -> None:
+    # 0-3, then 4-5; job 1 ends and leaves 0-3, of which job 3 takes 0-1.
+    trace = trace_of(
+        [(1, 0, 4, 10, 10), (2, 0, 2, 50, 50), (3, 10, 2, 10, 10), (4, 10, 5, 9, 9)], 9
+    )
+    runs = runs_of(simulate(trace, fcfs))
+    assert runs[1].nodes == (0, 1, 2, 3)
+    assert runs[2].nodes == (4, 5)
+    assert runs[3].nodes == (0, 1)
+    assert runs[4].nodes == (2, 3, 6, 7, 8)
