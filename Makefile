@@ -46,7 +46,8 @@ quick:
 
 lab:
 	@$(INSTALL) lab
-	$(BIN)/python -m jupyterlab $$(test "$$(id -u)" != 0 || echo --allow-root) notebooks
+	@echo "opening JupyterLab (Ctrl-C here ends it) ..."
+	@$(BIN)/python -m jupyterlab $$(test "$$(id -u)" != 0 || echo --allow-root) notebooks
 
 lint:
 	@$(INSTALL) test

@@ -107,8 +107,10 @@ def earliest_start(
             if start <= now:
                 start = now + 1
             # Nodes of every other job planned to end in the same second are free then too.
-            for row in running[k + 1 : bisect_right(ends, start)]:
-                free += size[row]
+            k += 1
+            while k < len(ends) and ends[k] <= start:
+                free += size[running[k]]
+                k += 1
             break
     return start, free - need
 

@@ -37,7 +37,7 @@ def plan_all(engine: Engine) -> Steps:
     outlived = False  # a running job is past its request (overrun "keep")
     wake: int | None = None
 
-    while engine.advance(wake):
+    while engine.advance() if wake is None else engine.advance(wake):
         now = engine.now
         profile.start_at(now)
         if engine.freed:
@@ -72,7 +72,7 @@ def plan_all(engine: Engine) -> Steps:
             if asking:
                 offered = todo[:window]
                 board.current = decision = Decision(
-                    board, Level.SELECT, now, engine.free, offered.copy
+                    board, Level.SELECT, now, engine.free, offered.copy, ()
                 )
                 choice = yield decision
                 asking = choice is not None

@@ -155,7 +155,18 @@ class Decision:
         go to the log.
     """
 
-    __slots__ = ("_board", "_look", "_rows", "_shadow", "free", "level", "scores", "time")
+    __slots__ = (
+        "_board",
+        "_index",
+        "_look",
+        "_rows",
+        "_shadow",
+        "_where",
+        "free",
+        "level",
+        "scores",
+        "time",
+    )
 
     def __init__(
         self,
@@ -163,15 +174,17 @@ class Decision:
         level: Level,
         time: int,
         free: int,
-        look: Callable[[], list[int]],
+        look: Callable[..., list[int]],
+        where: tuple[int, ...],
         shadow: tuple[int, int, int, int] | None = None,
     ) -> None:
         self._board = board
         self.level = level
         self.time = time
         self.free = free
-        self._look = look
+        self._look, self._where = look, where  # how to list the candidates, if somebody looks
         self._rows: list[int] | None = None
+        self._index: IntArray | None = None
         self._shadow = shadow  # reserved row, planned start, extra nodes, start first promised
         self.scores: Sequence[float] | None = None
 
@@ -180,7 +193,7 @@ class Decision:
         """Positions of the candidates in the trace."""
         if self._rows is None:
             self._still_open()
-            self._rows = self._look()
+            self._rows = self._look(*self._where)
         return self._rows
 
     @property
@@ -197,17 +210,17 @@ class Decision:
     @property
     def submit_times(self) -> IntArray:
         """Submit time of each candidate, in seconds."""
-        return self._board.arrays()[0][self.rows]
+        return self._take(0)
 
     @property
     def sizes(self) -> IntArray:
         """Nodes each candidate asks for."""
-        return self._board.arrays()[1][self.rows]
+        return self._take(1)
 
     @property
     def requested_times(self) -> IntArray:
         """Requested time of each candidate, in seconds."""
-        return self._board.arrays()[2][self.rows]
+        return self._take(2)
 
     @property
     def queued_times(self) -> IntArray:
@@ -260,6 +273,11 @@ class Decision:
         self._still_open()
         board, chosen = self._board, set(self.rows)
         return {board.job_id[row]: self._reason(row) for row in board.queue() if row not in chosen}
+
+    def _take(self, column: int) -> IntArray:
+        if self._index is None:
+            self._index = np.array(self.rows, dtype=np.int64)
+        return self._board.arrays()[column].take(self._index)
 
     def _reason(self, row: int) -> str:
         board, beyond = self._board, "it is beyond the window"

@@ -8,8 +8,6 @@ JSSPP 1995). Without backfilling there is no level 2, and no reservation either.
 
 from __future__ import annotations
 
-from functools import partial
-
 from .cluster import earliest_start
 from .decisions import Decision
 from .engine import Engine, Steps, picked
@@ -38,11 +36,13 @@ def reserve_one(engine: Engine, easy: bool, renew: bool) -> Steps:
     ends, running = board.ends, board.running
     jobs = len(size)
     window = engine.window
-    look = partial(board.queue, window)
+    first_of_queue = (window,)
+    select, backfill = Level.SELECT, Level.BACKFILL
     holes = Holes(size, request, start, board.moves)
     indexed = 0  # rows before it are in `holes` if they wait
     reserved, shadow, extra, promised = -1, 0, 0, 0
-    calm = -1  # no waiting row before it fits the hole; -1: not known
+    # No waiting row before `calm` fitted a hole of so many free nodes, seconds and extra nodes.
+    calm, calm_free, calm_limit, calm_extra = 0, 0, 0, 0
 
     while engine.advance():
         now = engine.now
@@ -60,7 +60,9 @@ def reserve_one(engine: Engine, easy: bool, renew: bool) -> Steps:
         # Level 1: which job of the window is next?
         while reserved < 0 and following[jobs] != jobs:
             free = engine.free
-            board.current = decision = Decision(board, Level.SELECT, now, free, look)
+            board.current = decision = Decision(
+                board, select, now, free, board.queue, first_of_queue
+            )
             choice = yield decision
             if choice is None:
                 if log is not None:
@@ -91,13 +93,12 @@ def reserve_one(engine: Engine, easy: bool, renew: bool) -> Steps:
             shadow, extra = earliest_start(need, engine.free, now, ends, running, size)
             if fresh and reserved != held:
                 promised = shadow
-            calm = -1
         limit = shadow - now
         cursor = following[jobs]  # no job ahead of it in the queue fits the hole
         while free := engine.free:
             first = -1
-            if calm >= 0:
-                # The hole has only shrunk since nothing fitted it: new jobs alone can.
+            if free <= calm_free and limit <= calm_limit and extra <= calm_extra:
+                # The hole is no larger than one that nothing fitted: new jobs alone can.
                 for row in range(calm, engine.tail):
                     width = size[row]
                     if (
@@ -124,21 +125,22 @@ def reserve_one(engine: Engine, easy: bool, renew: bool) -> Steps:
                         indexed += 1
                     first = holes.first(free, limit, extra)
             if first < 0:
-                calm = engine.tail
+                calm, calm_free, calm_limit, calm_extra = engine.tail, free, limit, extra
                 break
             board.current = decision = Decision(
                 board,
-                Level.BACKFILL,
+                backfill,
                 now,
                 free,
-                partial(holes.window, first, engine.tail, (free, limit, extra), window),
+                holes.window,
+                (first, engine.tail, free, limit, extra, window),
                 (reserved, shadow, extra, promised),
             )
             choice = yield decision
             if choice is None:
                 if log is not None:
                     log.record(decision, None, -1, PASSED)
-                calm = -1
+                calm_free = 0  # what fitted still does
                 break
             row = first if choice == 0 else picked(decision, choice)
             if log is not None:
@@ -149,6 +151,4 @@ def reserve_one(engine: Engine, easy: bool, renew: bool) -> Steps:
                 holes.remove(row)
             if request[row] > limit:
                 extra -= size[row]
-        else:
-            calm = engine.tail  # nothing fits no nodes
     engine.check_nothing_waits()

@@ -17,6 +17,8 @@ from .log import DecisionLog
 from .results import REFUSED
 from .traces import Trace
 
+_NEVER = 1 << 100  # later than any event
+
 Steps = Generator[Decision, "int | None", None]
 
 
@@ -61,37 +63,39 @@ class Engine:
         self.ended = 0  # jobs that have ended or been refused
         self.freed = False  # whether any job ended this instant
         self.early: list[int] = []  # rows that ended before their planned end, this instant
-        self._real_ends: list[int] = []  # heap of end * jobs + row: by time, then queue order
+        # Events are numbers, time * jobs + row: in order of time, then of the queue.
+        self._jobs = jobs = len(table)
+        self._submissions = [t * jobs + row for row, t in enumerate(board.submit)]
+        self._submissions.append(_NEVER)
+        self._completions = [_NEVER]  # a heap
 
-    def advance(self, wake: int | None = None) -> bool:
+    def advance(self, wake: int = _NEVER) -> bool:
         """Go to the next instant (at the latest `wake`) and let everything happen that happens.
 
         All completions first, then all submissions. False when nothing is left to happen.
         """
-        board, heap = self.board, self._real_ends
-        submit = board.submit
-        jobs, tail = len(submit), self.tail
-        if heap:
-            now = heap[0] // jobs
-            if tail < jobs and submit[tail] < now:
-                now = submit[tail]
-        elif tail < jobs:
-            now = submit[tail]
-        elif wake is None:
-            return False
+        jobs, tail, heap = self._jobs, self.tail, self._completions
+        submissions = self._submissions
+        event = heap[0]
+        if submissions[tail] < event:
+            event = submissions[tail]
+        if event == _NEVER:
+            if wake == _NEVER:
+                return False
+            now = wake
         else:
-            now = wake
-        if wake is not None and wake < now:
-            now = wake
+            now = event // jobs
+            if wake < now:
+                now = wake
         self.now = now
+        after = (now + 1) * jobs  # events before it are of this instant
 
-        self.freed = False
-        after = (now + 1) * jobs
-        if heap and heap[0] < after:
-            self.freed = True
-            self.early.clear()
+        self.freed = heap[0] < after
+        if self.freed:
+            board, early = self.board, self.early
             ends, running, start, request = board.ends, board.running, board.start, board.request
-            while heap and heap[0] < after:
+            early.clear()
+            while heap[0] < after:
                 row = heappop(heap) % jobs
                 planned = start[row] + request[row]
                 k = bisect_left(ends, planned)
@@ -102,18 +106,19 @@ class Engine:
                 self.free += board.size[row]
                 self.ended += 1
                 if planned > now:
-                    self.early.append(row)
+                    early.append(row)
 
-        while tail < jobs and submit[tail] == now:
-            if board.size[tail] > self.nodes:
-                self.ended += 1  # refused: `how` says so from the beginning
-            else:
-                following, before = board.next, board.last
-                last = before[jobs]
-                following[last] = before[jobs] = tail
-                before[tail], following[tail] = last, jobs
-            tail += 1
-        self.tail = tail
+        if submissions[tail] < after:
+            following, before, size = self.board.next, self.board.last, self.board.size
+            while submissions[tail] < after:
+                if size[tail] > self.nodes:
+                    self.ended += 1  # refused: `how` says so from the beginning
+                else:
+                    last = before[jobs]
+                    following[last] = before[jobs] = tail
+                    before[tail], following[tail] = last, jobs
+                tail += 1
+            self.tail = tail
         return True
 
     def begin(self, row: int, how: int) -> None:
@@ -125,7 +130,7 @@ class Engine:
         board.start[row] = now
         self.how[row] = how
         self.free -= board.size[row]
-        heappush(self._real_ends, (now + self.duration[row]) * len(self.duration) + row)
+        heappush(self._completions, (now + self.duration[row]) * self._jobs + row)
         planned = now + board.request[row]
         k = bisect_right(board.ends, planned)
         board.ends.insert(k, planned)

@@ -14,7 +14,7 @@ from bisect import bisect_right
 import numpy as np
 
 _NEVER = 1 << 62  # more than any request; also the size of a job that is not waiting
-_CHUNK = 2048  # rows looked at in one go when a window is listed
+_CHUNK = 1024  # rows looked at in one go when a window is listed
 
 
 class Holes:
@@ -123,16 +123,19 @@ class Holes:
                 best = row
         return best if best < self._jobs else -1
 
-    def window(self, first: int, stop: int, hole: tuple[int, int, int], most: int) -> list[int]:
-        """The first `most` waiting rows in [first, stop) that fit the hole (free, limit, extra)."""
-        started = [row for row in self._moves[self._seen :] if row >= 0]
+    def window(
+        self, first: int, stop: int, free: int, limit: int, extra: int, most: int
+    ) -> list[int]:
+        """The first `most` waiting rows in [first, stop) that fit the hole."""
+        all_sizes = self._sizes
+        for row in self._moves[self._seen :]:
+            if row >= 0:
+                all_sizes[row] = _NEVER
         self._seen = len(self._moves)
-        self._sizes[started] = _NEVER
-        free, limit, extra = hole
         found: list[int] = []
         while first < stop and len(found) < most:
             end = min(first + _CHUNK, stop)
-            sizes, requests = self._sizes[first:end], self._requests[first:end]
+            sizes, requests = all_sizes[first:end], self._requests[first:end]
             fits = (sizes <= free) & ((requests <= limit) | (sizes <= extra))
             found += (fits.nonzero()[0] + first).tolist()
             first = end

@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import matplotlib as mpl
+import matplotlib.rcsetup
 import numpy as np
 import pandas as pd
-from cycler import cycler
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.projections.polar import PolarAxes
@@ -21,7 +21,7 @@ from matplotlib.projections.polar import PolarAxes
 PALETTE = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#56B4E9", "#CC79A7", "#000000", "#F0E442")
 _DASHES = ("-", "--", "-.", ":")
 _STYLE = {
-    "axes.prop_cycle": cycler(color=PALETTE),
+    "axes.prop_cycle": mpl.rcsetup.cycler(color=PALETTE),
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.grid": True,

@@ -1,4 +1,4 @@
-"""Where the tests find what is not in the repository: real job logs, on the machines that have them."""
+"""Where the tests find what is not in the repository: the real job logs."""
 
 from __future__ import annotations
 
