@@ -16,7 +16,7 @@ from .jobs import Level
 from .log import BLOCKED, PASSED, STARTED, WAITS
 from .results import BACKFILLED, READY, RESERVED
 
-_GLANCE = 16  # jobs of the queue looked at one by one before all are searched
+_GLANCE = 6  # jobs of the queue looked at one by one before all are searched
 
 
 def reserve_one(engine: Engine, easy: bool, renew: bool) -> Steps:
@@ -93,13 +93,13 @@ def reserve_one(engine: Engine, easy: bool, renew: bool) -> Steps:
             shadow, extra = earliest_start(need, engine.free, now, ends, running, size)
             if fresh and reserved != held:
                 promised = shadow
-        limit = shadow - now
+        limit, tail = shadow - now, engine.tail
         cursor = following[jobs]  # no job ahead of it in the queue fits the hole
         while free := engine.free:
             first = -1
             if free <= calm_free and limit <= calm_limit and extra <= calm_extra:
                 # The hole is no larger than one that nothing fitted: new jobs alone can.
-                for row in range(calm, engine.tail):
+                for row in range(calm, tail) if calm < tail else ():
                     width = size[row]
                     if (
                         width <= free
@@ -119,13 +119,13 @@ def reserve_one(engine: Engine, easy: bool, renew: bool) -> Steps:
                     row = following[row]
                     ahead -= 1
                 if not ahead:
-                    while indexed < engine.tail:
+                    while indexed < tail:
                         if start[indexed] < 0:
                             holes.add(indexed)
                         indexed += 1
                     first = holes.first(free, limit, extra)
             if first < 0:
-                calm, calm_free, calm_limit, calm_extra = engine.tail, free, limit, extra
+                calm, calm_free, calm_limit, calm_extra = tail, free, limit, extra
                 break
             board.current = decision = Decision(
                 board,
@@ -133,7 +133,7 @@ def reserve_one(engine: Engine, easy: bool, renew: bool) -> Steps:
                 now,
                 free,
                 holes.window,
-                (first, engine.tail, free, limit, extra, window),
+                (first, tail, free, limit, extra, window),
                 (reserved, shadow, extra, promised),
             )
             choice = yield decision
