@@ -72,12 +72,7 @@ def format_ranges(ranges: Ranges) -> str:
 
 
 def earliest_start(
-    need: int,
-    free: int,
-    now: int,
-    ends: Sequence[int],
-    running: Sequence[int],
-    size: Sequence[int],
+    need: int, free: int, now: int, ends: Sequence[int], bits: int, size: Sequence[int]
 ) -> tuple[int, int]:
     """When `need` nodes will be free if all goes as planned, and how many more than that.
 
@@ -88,8 +83,10 @@ def earliest_start(
     now : int
         The time, in seconds. A planned end that is not after it belongs to a job that has
         outlived its request, and counts as ``now + 1``.
-    ends, running : sequences of int
-        Planned ends of the running jobs, ascending, and their rows.
+    ends : sequence of int
+        The running jobs by planned end, ascending: ``end << bits | row``.
+    bits : int
+        How many bits the row takes.
     size : sequence of int
         Nodes by row.
 
@@ -99,19 +96,19 @@ def earliest_start(
         The *shadow time* and the *extra nodes* of EASY backfilling (Mu'alem and Feitelson,
         TPDS 2001).
     """
-    start = now
-    for k, row in enumerate(running):
-        free += size[row]
-        if free >= need:
-            start = ends[k]
+    mask = (1 << bits) - 1
+    start, after = now, -1
+    for end in ends:
+        if after >= 0:
+            # Nodes of every other job planned to end in the same second are free then too.
+            if end >= after:
+                break
+        elif free + size[end & mask] >= need:
+            start = end >> bits
             if start <= now:
                 start = now + 1
-            # Nodes of every other job planned to end in the same second are free then too.
-            k += 1
-            while k < len(ends) and ends[k] <= start:
-                free += size[running[k]]
-                k += 1
-            break
+            after = (start + 1) << bits
+        free += size[end & mask]
     return start, free - need
 
 

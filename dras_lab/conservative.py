@@ -44,13 +44,13 @@ def plan_all(engine: Engine) -> Steps:
             for row in engine.early:
                 profile.add(now, start[row] + request[row], size[row])
                 settled = False
-        shaken, outlived = outlived, bool(board.ends) and board.ends[0] <= now
+        shaken, outlived = outlived, board.outlived(now)
         if outlived or shaken:
             # A job that outlives its request takes nodes others were promised: where the
             # promises cannot all be kept any more, all are made anew.
             held = [
                 (now, max(end, now + 1), size[row])
-                for end, row in zip(board.ends, board.running, strict=True)
+                for end, row in board.running()
             ]
             plans = [(t, t + request[row], size[row]) for row, t in plan.items()]
             profile = Profile(engine.nodes, now, held + plans)

@@ -46,10 +46,9 @@ class Board:
         # The queue is a ring of rows linked both ways; row n is where it begins and ends.
         self.next = [n] * (n + 1)
         self.last = [n] * (n + 1)
-        self.waiting = 0
-        # Running jobs by planned end, two lists side by side.
+        # Running jobs by planned end, ascending: end << bits | row.
         self.ends: list[int] = []
-        self.running: list[int] = []
+        self.bits = max(n.bit_length(), 1)
         self.plan: dict[int, int] = {}  # conservative backfilling: row -> planned start
         # Starts (row) and ends (~row) in the order they happened: who holds which nodes is
         # worked out from it when somebody asks, since no choice of the engine depends on it.
@@ -72,6 +71,15 @@ class Board:
             rows.append(row)
             row = following[row]
         return rows
+
+    def running(self) -> list[tuple[int, int]]:
+        """Planned end and row of each running job, by planned end."""
+        mask = (1 << self.bits) - 1
+        return [(end >> self.bits, end & mask) for end in self.ends]
+
+    def outlived(self, now: int) -> bool:
+        """Whether a running job is past its requested time."""
+        return bool(self.ends) and self.ends[0] >> self.bits <= now
 
     def held(self) -> dict[int, Ranges]:
         """Nodes of each running job, by row."""
@@ -254,7 +262,7 @@ class Decision:
             RunningJob(
                 board.job_id[row], board.size[row], board.start[row], max(end, self.time + 1)
             )
-            for end, row in zip(board.ends, board.running, strict=True)
+            for end, row in board.running()
         ]
 
     def release_times(self) -> IntArray:
@@ -263,7 +271,7 @@ class Decision:
         board = self._board
         times = np.full(board.nodes, self.time, dtype=np.int64)
         held = board.held()
-        for end, row in zip(board.ends, board.running, strict=True):
+        for end, row in board.running():
             for first, last in held[row]:
                 times[first:last] = max(end, self.time + 1)
         return times

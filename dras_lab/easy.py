@@ -33,7 +33,7 @@ def reserve_one(engine: Engine, easy: bool, renew: bool) -> Steps:
     """
     board, log = engine.board, engine.log
     size, request, start, following = board.size, board.request, board.start, board.next
-    ends, running = board.ends, board.running
+    ends, bits = board.ends, board.bits
     jobs = len(size)
     window = engine.window
     first_of_queue = (window,)
@@ -41,11 +41,19 @@ def reserve_one(engine: Engine, easy: bool, renew: bool) -> Steps:
     holes = Holes(size, request, start, board.moves)
     indexed = 0  # rows before it are in `holes` if they wait
     reserved, shadow, extra, promised = -1, 0, 0, 0
+    keep = not engine.kill
+    quiet = False  # a reservation stands, and nothing that waits can start before it
     # No waiting row before `calm` fitted a hole of so many free nodes, seconds and extra nodes.
     calm, calm_free, calm_limit, calm_extra = 0, 0, 0, 0
 
-    while engine.advance():
-        now = engine.now
+    while True:
+        if quiet:
+            engine.skip_misfits(shadow, extra)
+            if engine.free:
+                calm = engine.tail
+        if not engine.advance():
+            break
+        now, quiet = engine.now, False
         fresh = False
         held = -1
         if reserved >= 0:
@@ -88,9 +96,9 @@ def reserve_one(engine: Engine, easy: bool, renew: bool) -> Steps:
             continue
 
         # Level 2: which job fills the hole before the reservation?
-        if fresh or engine.freed or (ends and ends[0] <= now):
+        if fresh or engine.freed or (keep and board.outlived(now)):
             need = size[reserved]
-            shadow, extra = earliest_start(need, engine.free, now, ends, running, size)
+            shadow, extra = earliest_start(need, engine.free, now, ends, bits, size)
             if fresh and reserved != held:
                 promised = shadow
         limit, tail = shadow - now, engine.tail
@@ -126,6 +134,7 @@ def reserve_one(engine: Engine, easy: bool, renew: bool) -> Steps:
                     first = holes.first(free, limit, extra)
             if first < 0:
                 calm, calm_free, calm_limit, calm_extra = tail, free, limit, extra
+                quiet = not (renew or keep)
                 break
             board.current = decision = Decision(
                 board,
@@ -151,4 +160,6 @@ def reserve_one(engine: Engine, easy: bool, renew: bool) -> Steps:
                 holes.remove(row)
             if request[row] > limit:
                 extra -= size[row]
+        else:
+            quiet = not (renew or keep)  # no nodes, no hole
     engine.check_nothing_waits()

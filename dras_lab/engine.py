@@ -7,7 +7,7 @@ Two runs of the same inputs are the same, whatever hash seed Python runs with.
 from __future__ import annotations
 
 import operator
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left, insort
 from collections.abc import Generator
 from heapq import heappop, heappush
 
@@ -54,6 +54,7 @@ class Engine:
         run_time = table["run_time"]
         if kill:
             run_time = run_time.clip(upper=table["requested_time"])
+        self.kill = kill
         self.duration: list[int] = run_time.tolist()  # seconds each job will hold its nodes
         self.how = [REFUSED] * len(table)
         self.log = DecisionLog(board, self.window) if log else None
@@ -63,9 +64,9 @@ class Engine:
         self.ended = 0  # jobs that have ended or been refused
         self.freed = False  # whether any job ended this instant
         self.early: list[int] = []  # rows that ended before their planned end, this instant
-        # Events are numbers, time * jobs + row: in order of time, then of the queue.
-        self._jobs = jobs = len(table)
-        self._submissions = [t * jobs + row for row, t in enumerate(board.submit)]
+        # Events are numbers, time << bits | row: in order of time, then of the queue.
+        self._bits = bits = board.bits
+        self._submissions = [t << bits | row for row, t in enumerate(board.submit)]
         self._submissions.append(_NEVER)
         self._completions = [_NEVER]  # a heap
 
@@ -74,8 +75,7 @@ class Engine:
 
         All completions first, then all submissions. False when nothing is left to happen.
         """
-        jobs, tail, heap = self._jobs, self.tail, self._completions
-        submissions = self._submissions
+        tail, heap, submissions, bits = self.tail, self._completions, self._submissions, self._bits
         event = heap[0]
         if submissions[tail] < event:
             event = submissions[tail]
@@ -84,42 +84,67 @@ class Engine:
                 return False
             now = wake
         else:
-            now = event // jobs
+            now = event >> bits
             if wake < now:
                 now = wake
         self.now = now
-        after = (now + 1) * jobs  # events before it are of this instant
+        after = (now + 1) << bits  # events before it are of this instant
 
         self.freed = heap[0] < after
         if self.freed:
-            board, early = self.board, self.early
-            ends, running, start, request = board.ends, board.running, board.start, board.request
+            board, early, mask = self.board, self.early, (1 << bits) - 1
+            ends, start, request = board.ends, board.start, board.request
             early.clear()
             while heap[0] < after:
-                row = heappop(heap) % jobs
+                row = heappop(heap) & mask
                 planned = start[row] + request[row]
-                k = bisect_left(ends, planned)
-                while running[k] != row:
-                    k += 1
-                del ends[k], running[k]
+                del ends[bisect_left(ends, planned << bits | row)]
                 board.moves.append(~row)
                 self.free += board.size[row]
                 self.ended += 1
                 if planned > now:
                     early.append(row)
 
-        if submissions[tail] < after:
-            following, before, size = self.board.next, self.board.last, self.board.size
-            while submissions[tail] < after:
-                if size[tail] > self.nodes:
-                    self.ended += 1  # refused: `how` says so from the beginning
-                else:
-                    last = before[jobs]
-                    following[last] = before[jobs] = tail
-                    before[tail], following[tail] = last, jobs
-                tail += 1
-            self.tail = tail
+        while submissions[tail] < after:
+            self._enqueue(tail)
+            tail += 1
+        self.tail = tail
         return True
+
+    def skip_misfits(self, shadow: int, extra: int) -> None:
+        """Queue the submissions before the next completion that do not fit a hole.
+
+        With a reservation standing and nothing in the queue that fits the hole before it,
+        nobody has anything to decide at such a submission.
+
+        Parameters
+        ----------
+        shadow, extra : int
+            The reserved start, in seconds, and the nodes that can be spared for longer.
+        """
+        board, free, submissions = self.board, self.free, self._submissions
+        tail, completion = self.tail, self._completions[0] >> self._bits << self._bits
+        while submissions[tail] < completion:
+            width = board.size[tail]
+            if width <= free and (
+                board.submit[tail] + board.request[tail] <= shadow or width <= extra
+            ):
+                break
+            self._enqueue(tail)
+            tail += 1
+        self.tail = tail
+
+    def _enqueue(self, row: int) -> None:
+        """A job is submitted: to the end of the queue, or refused."""
+        board = self.board
+        if board.size[row] > self.nodes:
+            self.ended += 1  # `how` says that it is refused from the beginning
+        else:
+            following, before = board.next, board.last
+            end = len(before) - 1
+            last = before[end]
+            following[last] = before[end] = row
+            before[row], following[row] = last, end
 
     def begin(self, row: int, how: int) -> None:
         """Start a job now."""
@@ -130,11 +155,9 @@ class Engine:
         board.start[row] = now
         self.how[row] = how
         self.free -= board.size[row]
-        heappush(self._completions, (now + self.duration[row]) * self._jobs + row)
-        planned = now + board.request[row]
-        k = bisect_right(board.ends, planned)
-        board.ends.insert(k, planned)
-        board.running.insert(k, row)
+        bits = self._bits
+        heappush(self._completions, (now + self.duration[row]) << bits | row)
+        insort(board.ends, (now + board.request[row]) << bits | row)
         board.moves.append(row)
 
     def check_nothing_waits(self) -> None:

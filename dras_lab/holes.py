@@ -105,6 +105,7 @@ class Holes:
             Seconds from now to the reserved start.
         """
         shortest, lowest = self._shortest, self._lowest
+        rows, oldest = self._rows, self._oldest
         stop = bisect_right(self._widths, free)
         # Widths that can be spared for as long as they like, then those that must end in time.
         spare = bisect_right(self._widths, extra, 0, stop)
@@ -118,9 +119,12 @@ class Holes:
                     low, high = block << _BLOCK, (block + 1) << _BLOCK
                     for g in range(low if low > begin else begin, high if high < end else end):
                         if shortest[g] <= longest:
-                            row = self._first_of(g, longest, best)
+                            # A row at or before the first that waits.
+                            row = rows[g][oldest[g]]
                             if row < best:
-                                best = row
+                                row = self._first_of(g, longest, best)
+                                if row < best:
+                                    best = row
             if end == stop:
                 return best if best < self._jobs else -1
             begin, end, longest = spare, stop, limit
