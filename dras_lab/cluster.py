@@ -97,18 +97,17 @@ def earliest_start(
         TPDS 2001).
     """
     mask = (1 << bits) - 1
-    start, after = now, -1
+    start = now
     for end in ends:
-        if after >= 0:
-            # Nodes of every other job planned to end in the same second are free then too.
-            if end >= after:
-                break
-        elif free + size[end & mask] >= need:
-            start = end >> bits
-            if start <= now:
-                start = now + 1
-            after = (start + 1) << bits
         free += size[end & mask]
+        if free >= need:
+            start = max(end >> bits, now + 1)
+            # Nodes of every other job planned to end in the same second are free then too.
+            k, after = bisect_right(ends, end), (start + 1) << bits
+            while k < len(ends) and ends[k] < after:
+                free += size[ends[k] & mask]
+                k += 1
+            break
     return start, free - need
 
 

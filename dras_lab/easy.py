@@ -16,7 +16,7 @@ from .jobs import Level
 from .log import BLOCKED, PASSED, STARTED, WAITS
 from .results import BACKFILLED, READY, RESERVED
 
-_GLANCE = 6  # jobs of the queue looked at one by one before all are searched
+_GLANCE = 4  # jobs of the queue looked at one by one before all are searched
 
 
 def reserve_one(engine: Engine, easy: bool, renew: bool) -> Steps:
@@ -33,6 +33,7 @@ def reserve_one(engine: Engine, easy: bool, renew: bool) -> Steps:
     """
     board, log = engine.board, engine.log
     size, request, start, following = board.size, board.request, board.start, board.next
+    submit = board.submit
     ends, bits = board.ends, board.bits
     jobs = len(size)
     window = engine.window
@@ -48,9 +49,9 @@ def reserve_one(engine: Engine, easy: bool, renew: bool) -> Steps:
 
     while True:
         if quiet:
-            engine.skip_misfits(shadow, extra)
-            if engine.free:
-                calm = engine.tail
+            if engine.skip_misfits(shadow, extra) and engine.free:
+                # They came later than the others were looked at, so less time was left.
+                calm, calm_limit = engine.tail, shadow - submit[engine.tail - 1]
         if not engine.advance():
             break
         now, quiet = engine.now, False

@@ -111,7 +111,7 @@ class Engine:
         self.tail = tail
         return True
 
-    def skip_misfits(self, shadow: int, extra: int) -> None:
+    def skip_misfits(self, shadow: int, extra: int) -> bool:
         """Queue the submissions before the next completion that do not fit a hole.
 
         With a reservation standing and nothing in the queue that fits the hole before it,
@@ -121,6 +121,11 @@ class Engine:
         ----------
         shadow, extra : int
             The reserved start, in seconds, and the nodes that can be spared for longer.
+
+        Returns
+        -------
+        bool
+            Whether there were any.
         """
         board, free, submissions = self.board, self.free, self._submissions
         tail, completion = self.tail, self._completions[0] >> self._bits << self._bits
@@ -132,7 +137,9 @@ class Engine:
                 break
             self._enqueue(tail)
             tail += 1
+        any_came = tail > self.tail
         self.tail = tail
+        return any_came
 
     def _enqueue(self, row: int) -> None:
         """A job is submitted: to the end of the queue, or refused."""
