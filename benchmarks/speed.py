@@ -21,10 +21,9 @@ RUNS = 5
 
 def one(job: dict[str, object]) -> None:
     """Measure one row, in this process, and print it as JSON."""
+    from dras_lab import make_policy, simulate
     from dras_lab.traces import read_swf
     from dras_lab.workloads import lublin
-
-    from dras_lab import make_policy, simulate
 
     if job["trace"] == "lublin":
         trace = lublin(int(str(job["jobs"])), seed=1, load=float(str(job["load"])))

@@ -258,22 +258,37 @@ def _title(trace: Trace, result: Result) -> str:
     )
 
 
+# What a table on the screen shows, its heading and its format; files have all columns.
+_COLUMNS = {
+    "mean_wait_h": ("mean wait", "{:.2f}"),
+    "median_wait_h": ("median", "{:.2f}"),
+    "max_wait_h": ("max", "{:.1f}"),
+    "mean_wait_ratio": ("mean/fcfs", "{:.2f}"),
+    "max_wait_ratio": ("max/fcfs", "{:.2f}"),
+    "mean_bounded_slowdown": ("slowdown", "{:.1f}"),
+    "utilisation": ("utilisation", "{:.3f}"),
+    "makespan_d": ("makespan", "{:.1f}"),
+    "refused": ("refused", "{:.0f}"),
+}
+
+
 def _format_table(table: Any, tau: float) -> str:
-    text: str = table.rename(
-        columns={"mean_bounded_slowdown": f"bounded slowdown (tau {tau:g} s)"}
-    ).to_string(
-        formatters={
-            "mean_wait_h": "{:.2f}".format,
-            "median_wait_h": "{:.2f}".format,
-            "max_wait_h": "{:.1f}".format,
-            "utilisation": "{:.3f}".format,
-            "makespan_d": "{:.1f}".format,
-            "mean_wait_ratio": "{:.2f}".format,
-            "max_wait_ratio": "{:.2f}".format,
-            f"bounded slowdown (tau {tau:g} s)": "{:.1f}".format,
-        }
-    )
-    return text
+    shown = {
+        heading: [pattern.format(value) for value in table[column]]
+        for column, (heading, pattern) in _COLUMNS.items()
+        if column in table and (column != "refused" or table[column].any())
+    }
+    rows = [["", *shown], *map(list, zip(map(str, table.index), *shown.values(), strict=True))]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = [
+        "  ".join(
+            [row[0].ljust(widths[0])]
+            + [cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True)]
+        )
+        for row in rows
+    ]
+    note = f"waits in hours, makespan in days, bounded slowdown with tau = {tau:g} s"
+    return "\n".join([*lines, note])
 
 
 # How many decimals are worth printing; what is computed with is never rounded.

@@ -48,10 +48,7 @@ def plan_all(engine: Engine) -> Steps:
         if outlived or shaken:
             # A job that outlives its request takes nodes others were promised: where the
             # promises cannot all be kept any more, all are made anew.
-            held = [
-                (now, max(end, now + 1), size[row])
-                for end, row in board.running()
-            ]
+            held = [(now, max(end, now + 1), size[row]) for end, row in board.running()]
             plans = [(t, t + request[row], size[row]) for row, t in plan.items()]
             profile = Profile(engine.nodes, now, held + plans)
             if min(profile.free) < 0 or min(plan.values(), default=now) < now:

@@ -48,10 +48,9 @@ def reserve_one(engine: Engine, easy: bool, renew: bool) -> Steps:
     calm, calm_free, calm_limit, calm_extra = 0, 0, 0, 0
 
     while True:
-        if quiet:
-            if engine.skip_misfits(shadow, extra) and engine.free:
-                # They came later than the others were looked at, so less time was left.
-                calm, calm_limit = engine.tail, shadow - submit[engine.tail - 1]
+        if quiet and engine.skip_misfits(shadow, extra) and engine.free:
+            # They came later than the others were looked at, so less time was left.
+            calm, calm_limit = engine.tail, shadow - submit[engine.tail - 1]
         if not engine.advance():
             break
         now, quiet = engine.now, False

@@ -130,7 +130,7 @@ def kiviat(table: pd.DataFrame, ax: Axes) -> Axes:
     ax.tick_params(axis="x", pad=12)
     ax.set_ylim(0, 1.02)
     ax.set_yticks([0.25, 0.5, 0.75, 1.0], ["", "0.5", "", "1 = best"], fontsize=8)
-    ax.legend(loc="center left", bbox_to_anchor=(1.15, 0.5))
+    ax.legend(loc="center left", bbox_to_anchor=(1.3, 0.5))
     worst = "; ".join(
         f"{name}: "
         + ", ".join(

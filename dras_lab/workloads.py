@@ -1,328 +1,286 @@
-"""Job sets for teaching and training: workload models, and sets made from a real log.
+"""Job sets to replay and to train on, by where they come from.
 
 - `lublin`: the model of Lublin and Feitelson (2003).
-- `like`: a generator fitted to a log. `fit` learns `Facts` from a log, sums and shares only.
-- `sample_jobs`: jobs drawn from a log, at Poisson arrivals of a load you choose.
-- `slices`: consecutive pieces of a log.
+- `like`: jobs like those of a log, made from facts learnt of it (synthetic job sets).
+- `sample_jobs`: jobs drawn from a log, at the load you want (sampled job sets).
+- `slices`: a log in consecutive pieces (real job sets).
+- `generate`: the generators by name.
 
-The last three are the synthetic, sampled and real job sets of the DRAS curriculum.
+Sampled, real and synthetic job sets are the three phases of training in DRAS.
 """
 
 from __future__ import annotations
 
-import json
-import operator
-from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, fields
-from importlib.resources import files
+import math
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
-import pandas as pd
 
+from .facts import (
+    HOUR,
+    RANKS,
+    BoolArray,
+    Choices,
+    Facts,
+    FloatArray,
+    IntArray,
+    fit,
+    octave,
+    theta_facts,
+)
 from .jobs import DrasLabError
+from .models import at_load, check, finished, lublin, streams, whole
 from .traces import Trace, read_swf
 
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
+__all__ = ["Facts", "fit", "generate", "like", "lublin", "sample_jobs", "slices", "theta_facts"]
 
-MODELS = ("lublin", "theta-like")
-MOST_JOBS = 10_000_000
-
-HOUR, DAY, WEEK = 3600, 86_400, 604_800
-MONDAY = 1_641_168_000  # Monday 3 January 2022, 0:00 UTC: second 0 of every synthetic log
+# -- jobs like those of a log ------------------------------------------------------------------
 
 
-# -- the model of Lublin and Feitelson ---------------------------------------------------------
-#
-# U. Lublin, D. G. Feitelson: The workload on parallel supercomputers: modeling the
-# characteristics of rigid jobs. J. Parallel Distrib. Comput. 63(11), 1105-1122, 2003.
-# The parameters are those for all jobs together, batch and interactive not told apart.
-
-SERIAL, POWER_OF_TWO = 0.244, 0.576  # shares of jobs; the rest may have any size
-LOG_SIZE_LOW, LOG_SIZE_MEDIUM_BELOW_HIGH, LOG_SIZE_FIRST = 0.8, 2.5, 0.86
-RUN_SHORT, RUN_LONG = (4.2, 0.94), (312.0, 0.03)  # gammas (shape, scale) of ln(seconds)
-RUN_SLOPE, RUN_SHARE = -0.0054, 0.78  # share of the short gamma: slope * size + share
-RUN_MOST = 12.0  # ln(seconds): larger draws are drawn again, as for the gaps
-GAP, GAP_MOST = (10.2303 * 1.0225, 0.4871), 13.0  # gamma of ln(seconds)
-CYCLE, CYCLE_START = (8.1737, 3.9631), 11  # gamma of the half hour of the day, starting at the 11th
-
-# What users ask for, in minutes: round values, up to two days. Ours.
-ROUND_MINUTES = np.array(
-    [5, 10, 15, 20, 30, 45, 60, 90]
-    + [60 * h for h in (2, 3, 4, 5, 6, 8, 10, 12, 15, 18, 20, 24, 30, 36, 48)]
-)
-EXACT_SHARE = 0.15  # share of jobs whose user knew the run time (before rounding up). Ours.
-
-
-def daily_cycle() -> FloatArray:
-    """How many jobs arrive in each half hour of the day, from midnight; their mean is 1."""
-    shape, scale = CYCLE
-    nodes, weights = np.polynomial.legendre.leggauss(8)
-    half_hours = np.arange(CYCLE_START, CYCLE_START + 48)
-    at = half_hours[:, None] + nodes / 2
-    density = at ** (shape - 1) * np.exp(-at / scale)  # its constant falls out below
-    share = np.empty(48)
-    share[(half_hours - 1) % 48] = density @ weights
-    return share / share.mean()
-
-
-def lublin(
+def like(
+    trace: Trace | Facts,
     jobs: int,
     *,
-    nodes: int = 256,
     seed: int,
     load: float | None = None,
-    over_estimate: bool = True,
+    nodes: int | None = None,
 ) -> Trace:
-    """Jobs of the Lublin-Feitelson model.
+    """Jobs like those of a log.
 
-    Sizes, run times and arrivals are the model's. It has no requested times; ours follow what
-    Tsafrir, Etsion and Feitelson (Modeling user runtime estimates, JSSPP 2005) saw in logs:
-    round values, and an accuracy (run time by request) that is spread evenly but for a spike
-    at 1. Here the accuracy is 1 for 15 % of the jobs and uniform in (0, 1] for the others, and
-    the request is the run time by the accuracy, rounded up to one of 23 values from 5 minutes
-    to 48 hours, the longest. No job runs past its request.
+    Bursts of jobs come at a rate that follows the log's by hour and weekday, and has a level
+    of its own each day. A job has the size and request of one shortly before it, or a size of
+    its own and a request that goes with it; how long it runs goes with both.
 
     Parameters
     ----------
+    trace : Trace or Facts
+        The log, or what `fit` learnt of it.
     jobs : int
         How many.
-    nodes : int
-        Processors of the machine, 16 or more.
     seed : int
-        0 or more; one seed, one trace.
+        0 or more.
     load : float, optional
-        Offered load, the sum of size * run time by nodes * span of the submissions. Jobs then
-        arrive more or less often by a constant factor, through the same daily cycle. By
-        default the model's own rate.
-    over_estimate : bool
-        If False, requests are the run times.
+        Offered load: sum of size * min(run time, requested time) by nodes * span of the
+        submissions. Bursts then come more or less often by a constant factor, at the same
+        hours and on the same days of the week. By default they come as often as in the log;
+        the load is then near the log's if the jobs are many, and may be far from it if few.
+    nodes : int, optional
+        Another size of the machine; the sizes of jobs are scaled with it, rounded up.
 
     Raises
     ------
     DrasLabError
-        If an argument is out of range.
+        If an argument is out of range, or the log too short to learn from.
     """
-    jobs, nodes = _check(jobs, load), _whole("nodes", nodes, least=16)
-    size_rng, run_rng, gap_rng, request_rng = map(np.random.default_rng, _streams(seed, 4))
+    jobs = check(jobs, load)
+    machine = None if nodes is None else whole("nodes", nodes)
+    facts = trace if isinstance(trace, Facts) else fit(trace)
+    burst_rng, shape_rng, run_rng, gap_rng, day_rng = streams(seed, 5)
 
-    high = float(np.log2(nodes))
-    medium = high - LOG_SIZE_MEDIUM_BELOW_HIGH
-    kind = size_rng.random(jobs)
-    first = size_rng.random(jobs) <= LOG_SIZE_FIRST
-    within = size_rng.random(jobs)
-    log_size = np.where(
-        first,
-        LOG_SIZE_LOW + within * (medium - LOG_SIZE_LOW),
-        medium + within * (high - medium),
-    )
-    log_size = np.where(
-        kind <= SERIAL + POWER_OF_TWO, np.minimum(np.rint(log_size), np.floor(high)), log_size
-    )
-    size = np.where(kind <= SERIAL, 1, np.rint(2.0**log_size)).astype(np.int64)
+    first = _bursts(facts, jobs, burst_rng)
+    source = _sources(facts, first, shape_rng)
+    size = _draw(facts.sizes, jobs, shape_rng)
+    asked = np.ones(jobs, dtype=np.int64)
+    for name, choices in facts.requests.items():
+        rows = (octave(size) == int(name)).nonzero()[0]
+        asked[rows] = _draw(choices, len(rows), shape_rng)
+    origin = _follow(source)
+    size, asked = size[origin], asked[origin]
+    run, request = _run_times(facts, size, asked, source, run_rng), asked * facts.unit
+    if machine is not None:
+        size = -(-size * machine // facts.nodes)
 
-    short = run_rng.random(jobs) <= np.clip(RUN_SLOPE * size + RUN_SHARE, 0, 1)
-    log_run = np.where(
-        short, _gamma(run_rng, RUN_SHORT, jobs, RUN_MOST), _gamma(run_rng, RUN_LONG, jobs, RUN_MOST)
-    )
-    run = np.exp(log_run).astype(np.int64)
+    head, burst = first.nonzero()[0], first.cumsum() - 1
+    gaps = np.interp(gap_rng.random(jobs), RANKS, facts.burst_gaps)
+    inside = np.where(first, 0.0, gaps).cumsum()
+    inside -= inside[head][burst]
+    free = max(facts.mean_gap * jobs / len(head) - facts.burst_gap, 0.0)
+    between = gap_rng.gamma(facts.gap_shape, free / facts.gap_shape, len(head))
+    points = (facts.burst_gap + between).cumsum()
+    clock = _Clock(facts, day_rng)
 
-    request = run
-    if over_estimate:
-        accuracy = np.where(
-            request_rng.random(jobs) < EXACT_SHARE, 1.0, 1.0 - request_rng.random(jobs)
-        )
-        most = 60 * ROUND_MINUTES[-1]
-        wanted = np.minimum(np.ceil(run / accuracy), most)
-        request = 60 * ROUND_MINUTES[np.searchsorted(60 * ROUND_MINUTES, wanted)]
+    def submissions(stretch: float) -> FloatArray:
+        times: FloatArray = np.floor(clock.when(points * stretch)[burst] + inside)
+        return times
 
-    points = np.exp(_gamma(gap_rng, GAP, jobs, GAP_MOST)).cumsum()
-    clock = np.append(0.0, daily_cycle().cumsum()) * (DAY / 48)
-    half_hours = np.arange(49) * (DAY / 48)
-
-    def when(point: FloatArray) -> FloatArray:
-        days, rest = np.divmod(point, clock[-1])
-        return days * DAY + np.interp(rest, clock, half_hours)
-
-    work = float((size * run).sum())
-    submit = _at_load(points, when, None if load is None else work / (nodes * load))
-    notes = (
-        "Workload model of Lublin and Feitelson, J. Parallel Distrib. Comput. 63(11), 2003; "
-        "all jobs together",
-        "Requests over-estimated: run time by accuracy, rounded up to round values"
-        if over_estimate
-        else "Requests are the run times",
-    )
-    return _trace(f"lublin-{nodes}", nodes, submit, size, run, request, notes, seed, load)
+    machine = facts.nodes if machine is None else machine
+    held = float((size * np.minimum(run, request)).sum())
+    submit = at_load(submissions, held / machine, load)
+    notes = (f"Jobs like those of {facts.name}, made from sums and shares learnt of it",)
+    return finished(f"{facts.name}-like", machine, submit, size, run, request, seed, notes)
 
 
-def _gamma(rng: np.random.Generator, gamma: tuple[float, float], n: int, most: float) -> FloatArray:
-    """Draws of a gamma (shape, scale); those above `most` are drawn again."""
-    values = rng.gamma(*gamma, n)
-    while (over := values > most).any():
-        values[over] = rng.gamma(*gamma, int(over.sum()))
-    return values
+def _draw(choices: Choices, n: int, rng: np.random.Generator) -> IntArray:
+    """Numbers drawn by weight; of a range, any of its numbers."""
+    low, high, weight = np.array(choices).T
+    at = rng.choice(len(weight), n, p=weight / weight.sum())
+    drawn: IntArray = rng.integers(low[at], high[at], endpoint=True)
+    return drawn
 
 
-# -- a generator fitted to a log ---------------------------------------------------------------
+def _bursts(facts: Facts, jobs: int, rng: np.random.Generator) -> BoolArray:
+    """Which jobs are the first of a burst."""
+    first = np.zeros(jobs, dtype=np.bool_)
+    start = 0
+    while start < jobs:
+        ends = start + _draw(facts.burst_sizes, jobs // 2 + 1, rng).cumsum()
+        starts = np.append(start, ends[:-1])
+        first[starts[starts < jobs]] = True
+        start = int(ends[-1])
+    return first
 
-LAGS = (1, 2, 3, 4, 6, 8, 12, 16, 32, 64, 128, 256)  # upper ends of the lag classes
-BURST = 60  # seconds: jobs that follow closer than this belong to one burst
-FEWEST = 10  # a value is told apart only if at least this many jobs have it ...
-MOST_VALUES = 60  # ... and it is one of this many commonest; the others are pooled by octave
-TABLE_JOBS = 100  # a class of jobs has a run-time table of its own from this many jobs on
-RANKS = (np.arange(40) + 0.5) / 40
 
-Choices = list[list[float]]  # [low, high, weight] each: whole numbers low..high, all alike
+def _sources(facts: Facts, first: BoolArray, rng: np.random.Generator) -> IntArray:
+    """The row of the job that each one repeats; its own row if it repeats none."""
+    here = np.arange(len(first))
+    kind = np.empty(len(first), dtype=np.int64)
+    chance = rng.random(len(first))
+    for rows, weights in ((first, facts.repeat_first), (~first, facts.repeat_next)):
+        kind[rows] = np.searchsorted(np.cumsum(weights), chance[rows], side="right")
+    low, high = np.array([0, *facts.lags]), np.array([*facts.lags, facts.lags[-1] + 1])
+    source = here - rng.integers(low[kind], high[kind]) - 1
+    return np.where((kind == len(facts.lags)) | (source < 0), here, source)
 
 
-@dataclass(frozen=True)
-class Facts:
-    """What `fit` learns of a log: sums, shares and quantiles, never a row. JSON-ready.
+def _follow(source: IntArray) -> IntArray:
+    """The row where each chain of repetition begins."""
+    while not np.array_equal(further := source[source], source):
+        source = further
+    return source
 
-    Attributes
+
+def _run_times(
+    facts: Facts, size: IntArray, asked: IntArray, source: IntArray, rng: np.random.Generator
+) -> IntArray:
+    """Run times in seconds, by rank among those of the jobs' class."""
+    here = np.arange(len(size))
+    rank, kept, jitter = rng.random((3, len(size)))
+    origin = _follow(np.where(kept < facts.keep_rank, source, here))
+    # A kept rank moves by up to 0.02; at 0 and 1 it is turned back, so that ranks stay uniform.
+    rank = np.abs(rank[origin] + np.where(origin == here, 0, (jitter - 0.5) * 0.04))
+    rank = np.where(rank > 1, 2 - rank, rank)
+
+    run = np.empty(len(size), dtype=np.int64)
+    size_class, request_class = octave(size), octave(asked)
+    classes = np.unique(np.column_stack((size_class, request_class)), axis=0)
+    for s, r in classes.tolist():
+        names = (f"{s}/{r}", f"{s}/*", f"*/{r}", "*/*")
+        table = next(facts.runs[name] for name in names if name in facts.runs)
+        rows = ((size_class == s) & (request_class == r)).nonzero()[0]
+        request, level, within = asked[rows] * facts.unit, rank[rows], 1 - table["past"]
+        seconds = request.astype(np.float64)
+        if table["under"]:
+            seconds *= np.interp(level / max(within, 1e-9), RANKS, table["under"])
+        if table["over"]:
+            over = np.interp((level - within) / max(table["past"], 1e-9), RANKS, table["over"])
+            seconds = np.where(level < within, seconds, request + np.maximum(over, 1))
+        run[rows] = np.rint(seconds).astype(np.int64)
+    return np.minimum(run, facts.longest_run)
+
+
+class _Clock:
+    """Turns seconds at the mean rate into seconds of the calendar, day by day."""
+
+    def __init__(self, facts: Facts, rng: np.random.Generator) -> None:
+        week = np.array([day * hour for day in facts.weekdays for hour in facts.hours])
+        self._rates = (week / week.mean()).reshape(7, 24)
+        self._spread, self._memory = facts.day_spread, facts.day_memory
+        self._rng = rng
+        self._level = float(rng.standard_normal())
+        self._passed = np.zeros(1)
+
+    def when(self, points: FloatArray) -> FloatArray:
+        """Seconds since the first midnight; days are added until all points are reached."""
+        while self._passed[-1] <= points[-1]:
+            days = len(self._passed) // 24
+            noise = self._rng.standard_normal(max(days, 64)) * math.sqrt(1 - self._memory**2)
+            levels = []
+            for step in noise.tolist():
+                levels.append(self._level)
+                self._level = self._memory * self._level + step
+            rates = np.exp(self._spread * np.array(levels) - self._spread**2 / 2)
+            hourly = rates[:, None] * self._rates[np.arange(days, days + len(rates)) % 7] * HOUR
+            self._passed = np.append(self._passed, self._passed[-1] + hourly.ravel().cumsum())
+        hours = np.arange(len(self._passed), dtype=np.float64)
+        seconds: FloatArray = np.interp(points, self._passed, hours * HOUR)
+        return seconds
+
+
+# -- pieces of a log ---------------------------------------------------------------------------
+
+
+def sample_jobs(trace: Trace, jobs: int, *, seed: int, load: float | None = None) -> Trace:
+    """Jobs drawn from a log with replacement, at Poisson arrivals (a sampled job set).
+
+    Parameters
     ----------
-    name, nodes, jobs, load
-        Of the log; `load` is its offered load.
-    mean_gap : float
-        Seconds between submissions, on average.
-    hours, weekdays : list of float
-        Arrival rate by hour (24) and weekday (7, Monday first), each by its mean.
-    day_spread, day_memory : float
-        Standard deviation of the logarithm of a day's own rate, and how much of it the next
-        day keeps (lag-1 correlation).
-    burst_gap : int
-        Seconds; a burst is a run of jobs with gaps no longer than this.
-    burst_sizes, sizes : list of [low, high, weight]
-        Jobs of a burst; nodes of a job.
-    burst_gaps : list of float
-        Quantiles (at 1/80, 3/80, ... 79/80) of the gaps in bursts, in seconds.
-    gap_shape : float
-        Shape of the gamma distribution of the gaps between bursts; 1 is a Poisson process.
-    unit : int
-        Seconds that requested times are multiples of.
-    requests : dict of list of [low, high, weight]
-        Requested times in `unit`, by octave of the size.
-    repeat_first, repeat_next : list of float
-        Probability that a job is like one that came 1, 2, ... jobs before it (by classes of
-        the lag, `LAGS`), for the first job of a burst and for the others. The remainder is
-        drawn afresh.
-    keep_rank : float
-        Probability that a job that repeats another also runs about as long.
-    runs : dict
-        By "octave of size/octave of request": the share `past` its request, quantiles `under`
-        of run time by request of the others, and quantiles `over` of the seconds past it.
+    trace : Trace
+        The log.
+    jobs : int
+        How many.
+    seed : int
+        0 or more.
+    load : float, optional
+        Offered load of the set, see `like`; that of the log by default.
+
+    Raises
+    ------
+    DrasLabError
+        If an argument is out of range, or the log has no load of its own.
     """
-
-    name: str
-    nodes: int
-    jobs: int
-    load: float
-    mean_gap: float
-    hours: list[float]
-    weekdays: list[float]
-    day_spread: float
-    day_memory: float
-    burst_gap: int
-    burst_sizes: Choices
-    burst_gaps: list[float]
-    gap_shape: float
-    sizes: Choices
-    unit: int
-    requests: dict[str, Choices]
-    repeat_first: list[float]
-    repeat_next: list[float]
-    keep_rank: float
-    runs: dict[str, dict[str, Any]]
-
-    def to_dict(self) -> dict[str, Any]:
-        """The facts as JSON knows them."""
-        return asdict(self)
-
-    @classmethod
-    def from_dict(cls, facts: Mapping[str, Any]) -> Facts:
-        """The facts that `to_dict` gave; `DrasLabError` if something is missing."""
-        missing = [field.name for field in fields(cls) if field.name not in facts]
-        if missing:
-            raise DrasLabError(f"facts of a log: {', '.join(missing)} missing; fit the log again")
-        return cls(**{field.name: facts[field.name] for field in fields(cls)})
-
-
-def theta_facts() -> Facts:
-    """What was learnt from the log of Theta, ALCF, of 2022."""
-    text = files("dras_lab").joinpath("theta_facts.json").read_text(encoding="utf-8")
-    return Facts.from_dict(json.loads(text))
-
-
-def fit(trace: Trace) -> Facts:
-    """Learn from a log what `like` needs; `DrasLabError` if it has fewer than 20 jobs."""
-    table = trace.table
-    n = len(table)
-    submit = table["submit_time"].to_numpy(np.int64)
-    size = np.minimum(table["size"].to_numpy(np.int64), trace.nodes)
-    request = table["requested_time"].to_numpy(np.int64)
-    run = table["run_time"].to_numpy(np.int64)
-    if n < 20 or submit[-1] <= submit[0]:
-        raise DrasLabError(f"{trace.name}: too short to learn from; at least 20 jobs are needed")
-    span = int(submit[-1] - submit[0])
-    gaps = np.diff(submit)
-
-    # Arrivals: bursts, and a rate that has a daily and a weekly shape and a level of each day.
-    clock = submit + _clock_start(trace)
-    hours_open = np.arange(clock[0] // HOUR, clock[-1] // HOUR + 1)
-    hours = _rate(clock // HOUR % 24, hours_open % 24, 24)
-    weekdays = _rate((clock // DAY + 3) % 7, (hours_open // 24 + 3) % 7, 7)
-    burst_gap = int(min(BURST, max(1, span / n / 10)))
-    first = np.append(True, gaps > burst_gap)
-    spread, memory, levels = _day_levels(clock[first], weekdays)
-    rate = hours[hours_open % 24] * weekdays[(hours_open // 24 + 3) % 7]
-    rate *= levels[hours_open // 24 - clock[0] // DAY]
-    points = np.interp(
-        clock[first], np.append(hours_open, hours_open[-1] + 1) * HOUR, np.append(0, rate.cumsum())
+    jobs = check(jobs, load)
+    if len(trace) == 0:
+        raise DrasLabError(f"{trace.name}: no jobs to draw from")
+    row_rng, gap_rng = streams(seed, 2)
+    table = trace.table.iloc[row_rng.integers(len(trace), size=jobs)].reset_index(drop=True)
+    load = trace.summary()["offered_load"] if load is None else load
+    if not load:
+        raise DrasLabError(f"{trace.name}: has no offered load of its own; say which you want")
+    points = gap_rng.exponential(size=jobs).cumsum()
+    held = table["size"] * np.minimum(table["run_time"], table["requested_time"])
+    table["submit_time"] = at_load(
+        lambda stretch: np.floor(points * stretch), float(held.sum()) / trace.nodes, load
     )
-    between = np.diff(points)
-    shape = between.mean() ** 2 / max(between.var(), 1e-12) if len(between) > 1 else 1.0
+    table["job_id"] = np.arange(1, jobs + 1)
+    # What the log says of waits and of jobs that follow on others does not hold here.
+    table[["wait_time", "preceding_job", "think_time"]] = -1
+    return Trace.from_table(table, trace.nodes, name=f"{trace.name}-sampled")
 
-    # Shapes (size and request) and whether they repeat; run times.
-    unit = 60 if (request % 60 == 0).mean() > 0.9 else 1
-    asked = -(-request // unit)
-    size_class, request_class = _octave(size), _octave(asked)
-    same, alike = _repeats(size * (int(asked.max()) + 1) + asked)
-    key = pd.Series(size_class * 100 + request_class)
-    excess = run - request
-    rank = pd.DataFrame({"key": key, "run": run / request}).groupby("key")["run"].rank(pct=True)
-    pairs = same & ~first
-    keep = np.corrcoef(rank[pairs], rank.shift(fill_value=0.5)[pairs])[0, 1] if pairs.any() else 0.0
 
-    runs = {"*": _run_table(run, request)}
-    classes = {f"*/{r}": request_class == r for r in np.unique(request_class)}
-    for code, count in key.value_counts().sort_index().items():
-        if count >= TABLE_JOBS:
-            classes[f"{code // 100}/{code % 100}"] = (key == code).to_numpy()
-    runs |= {name: _run_table(run[rows], request[rows]) for name, rows in classes.items()}
-    held = np.minimum(run, request)
-    return Facts(
-        name=trace.name,
-        nodes=trace.nodes,
-        jobs=n,
-        load=_short(float((size * held).sum()) / (trace.nodes * span)),
-        mean_gap=_short(span / (n - 1)),
-        hours=_short(hours),
-        weekdays=_short(weekdays),
-        day_spread=_short(spread),
-        day_memory=_short(memory),
-        burst_gap=burst_gap,
-        burst_sizes=_choices(np.diff(np.append(first.nonzero()[0], n))),
-        burst_gaps=_short(np.quantile(gaps[~first[1:]], RANKS)) if not first.all() else [0.0] * 40,
-        gap_shape=_short(float(np.clip(shape, 0.1, 10))),
-        sizes=_choices(size),
-        unit=unit,
-        requests={str(c): _choices(asked[size_class == c]) for c in np.unique(size_class)},
-        repeat_first=_short(_repeat_weights(alike[first])),
-        repeat_next=_short(_repeat_weights(alike[~first])),
-        keep_rank=_short(float(np.clip(np.nan_to_num(keep), 0, 1))),
-        runs=runs,
-    )
+def slices(trace: Trace, jobs: int) -> list[Trace]:
+    """A log in consecutive pieces of so many jobs (real job sets); the last may be shorter.
+
+    Raises
+    ------
+    DrasLabError
+        If `jobs` is not 1 or more.
+    """
+    jobs = whole("jobs", jobs)
+    return [trace[start : start + jobs] for start in range(0, len(trace), jobs)]
+
+
+# -- by name -----------------------------------------------------------------------------------
+
+
+def generate(model: str, jobs: int, *, seed: int = 0, load: float | None = None) -> Trace:
+    """Jobs of a model by its name: ``lublin``, ``theta-like``, or a log to imitate.
+
+    Raises
+    ------
+    DrasLabError
+        If there is no such model or log, or an argument is out of range.
+    """
+    check(jobs, load)
+    if model == "lublin":
+        return lublin(jobs, seed=seed, load=load)
+    if model == "theta-like":
+        return like(theta_facts(), jobs, seed=seed, load=load)
+    try:
+        trace = read_swf(model)
+    except DrasLabError as error:
+        if Path(model).exists():
+            raise
+        raise DrasLabError(
+            f"{model!r}: no such model; give lublin, theta-like, or the file or name of a log"
+        ) from error
+    return like(trace, jobs, seed=seed, load=load)

@@ -92,7 +92,8 @@ def test_options_reach_the_engine(capsys: pytest.CaptureFixture[str], small: Pat
 
     assert waits() == (3, 1, 100)
     assert waits("--backfill", "none") == (3, 1, 200)
-    assert waits("--nodes", 20) == (4, 0, 45)  # job 4 (11 nodes) from 5 waits for job 3 at 50
+    # On 20 nodes 6 + 8 + 4 run at once; job 4 (11 nodes, from 5) fits when two of them end at 100.
+    assert waits("--nodes", 20) == (4, 0, 95)
     assert waits("--jobs", 2) == (2, 0, 100)
     # Halved: 5 nodes; sizes 3, 4, 2 and 6.
     assert waits("--coarsen", 2) == (3, 1, 100)
@@ -127,7 +128,18 @@ def test_compare(capsys: pytest.CaptureFixture[str], small: Path, tmp_path: Path
     assert figure.read_bytes().startswith(b"\x89PNG")
     code, out, _ = run(capsys, "compare", small, "--policies", "fcfs,sjf")
     assert code == 0
-    assert "bounded slowdown (tau 10 s)" in out
+    assert "bounded slowdown with tau = 10 s" in out
+    # 33.333 s are 0.01 h, 200 s are 0.0 days; a job is refused, so that has a column.
+    assert out.splitlines()[2].split() == [
+        "fcfs",
+        "0.01",
+        "0.00",
+        "0.0",
+        "1.3",
+        "0.800",
+        "0.0",
+        "1",
+    ]
 
 
 def test_inspect(capsys: pytest.CaptureFixture[str], small: Path) -> None:

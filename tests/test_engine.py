@@ -65,6 +65,7 @@ def test_with_first_come_first_served_a_renewed_reservation_changes_nothing(
 # -- the oracle -------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @many
 @given(ws.workloads(), ws.choosers(), ws.windows, ws.overruns, ws.reservations)
 def test_easy_as_the_oracle(
@@ -73,6 +74,7 @@ def test_easy_as_the_oracle(
     compare(work, chooser, window, overrun, backfill="easy", reservation=reservation)
 
 
+@pytest.mark.slow
 @many
 @given(ws.workloads(), ws.overruns)
 def test_easy_first_come_as_the_oracle(work: ws.Workload, overrun: str) -> None:
@@ -87,6 +89,7 @@ def test_no_backfilling_as_the_oracle(
     compare(work, chooser, window, overrun, backfill="none")
 
 
+@pytest.mark.slow
 @many
 @given(ws.workloads(), ws.overruns)
 def test_conservative_as_the_oracle(work: ws.Workload, overrun: str) -> None:
@@ -195,6 +198,7 @@ def test_a_job_that_came_too_late_for_one_hole_fits_the_next() -> None:
 # -- what must hold for any schedule ----------------------------------------------------------
 
 
+@pytest.mark.slow
 @many
 @given(ws.workloads(), ws.choosers(), ws.windows, ws.overruns, ws.backfills, ws.reservations)
 def test_invariants(
@@ -222,6 +226,7 @@ def test_invariants(
     )
 
 
+@pytest.mark.slow
 @many
 @given(ws.workloads(), ws.choosers(), ws.windows)
 def test_a_reserved_job_never_starts_after_the_time_first_promised(

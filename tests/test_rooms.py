@@ -21,10 +21,15 @@ ROOMS = {
     "jobs": "",
     "files": "jobs",
     # job logs
-    "swf": "jobs files",
-    "cleaning": "jobs swf",
-    "traces": "jobs files swf cleaning",
-    "workloads": "jobs files swf traces",
+    "headers": "jobs",
+    "swf": "jobs headers",
+    "cleaning": "jobs headers swf",
+    "summaries": "headers",
+    "traces": "jobs files headers swf cleaning summaries",
+    # workload models, and what is learnt of a log
+    "facts": "jobs traces",
+    "models": "jobs traces facts",
+    "workloads": "jobs traces facts models",
     # the machine and the engine
     "cluster": "jobs",
     "holes": "jobs cluster",
