@@ -214,7 +214,8 @@ class Trace:
         """
         if not fractions or abs(math.fsum(fractions) - 1) > 1e-9:
             raise DrasLabError(f"split{fractions}: the shares must add up to 1")
-        cuts = [round(math.fsum(fractions[:k]) * len(self)) for k in range(len(fractions) + 1)]
+        shares = (math.fsum(fractions[:k]) for k in range(len(fractions) + 1))
+        cuts = [math.floor(share * len(self) + 0.5) for share in shares]
         if any(start >= stop for start, stop in itertools.pairwise(cuts)):
             raise DrasLabError(f"split{fractions} of {len(self)} jobs: a part would have no job")
         return [
