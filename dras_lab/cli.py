@@ -138,11 +138,11 @@ def _generate(arguments: argparse.Namespace) -> None:
 
     check_target(arguments.out)
     trace = generate(arguments.model, arguments.jobs, seed=arguments.seed, load=arguments.load)
+    load = trace.summary()["offered_load"]
     trace.write_swf(arguments.out)
-    summary = trace.summary()
     print(
-        f"{arguments.out}: {len(trace)} jobs, {trace.nodes} nodes, "
-        f"offered load {summary['offered_load']:.3f}"
+        f"{arguments.out}: {len(trace)} jobs, {trace.nodes} nodes"
+        + ("" if load is None else f", offered load {load:.3f}")
     )
 
 

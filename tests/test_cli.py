@@ -163,6 +163,14 @@ def test_generate(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     assert gzip.decompress(second.read_bytes()) == first.read_bytes()
 
 
+def test_a_single_job(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path = tmp_path / "one.swf"
+    assert run(capsys, "generate", "lublin", "--jobs", 1, "--out", path)[0] == 0
+    for words in (("inspect", path), ("compare", path, "--plot", tmp_path / "one.png")):
+        code, _, err = run(capsys, *words)
+        assert code == 0, err
+
+
 def test_demo(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     code, out, _ = run(capsys, "demo", "--out", tmp_path / "new" / "folder")
     assert code == 0

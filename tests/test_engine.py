@@ -154,11 +154,7 @@ LONG = {
 }
 
 
-@pytest.mark.parametrize("seed", range(30))
-@pytest.mark.parametrize("rule", ["fcfs", "short", "random"])
-@pytest.mark.parametrize("kind", LONG)
-def test_long_queues_as_the_oracle(kind: str, rule: str, seed: int) -> None:
-    """What the engine remembers from pass to pass, against an oracle that remembers nothing."""
+def long_workload(kind: str, seed: int) -> tuple[int, list[tuple[int, int, int, int, int]]]:
     nodes, gaps, estimates, sizes = LONG[kind]
     rng = np.random.default_rng(seed)
     jobs, clock = [], 0
@@ -167,6 +163,26 @@ def test_long_queues_as_the_oracle(kind: str, rule: str, seed: int) -> None:
         estimate = int(rng.choice(estimates))
         run = int(rng.integers(0, estimate + 1 + 5 * (seed % 2)))
         jobs.append((job_id, clock, int(rng.choice(sizes)), estimate, run))
+    return nodes, jobs
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("kind", LONG)
+def test_long_queues_under_conservative_as_the_oracle(kind: str, seed: int) -> None:
+    nodes, jobs = long_workload(kind, seed)
+    overrun = ["kill", "kill", "keep", "keep"][seed % 4]
+    expected = Oracle(jobs, nodes, "conservative", overrun).run()
+    result = simulate(trace_of(jobs, nodes), fcfs, backfill="conservative", overrun=overrun)
+    assert runs_of(result) == expected
+
+
+@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("rule", ["fcfs", "short", "random"])
+@pytest.mark.parametrize("kind", LONG)
+def test_long_queues_as_the_oracle(kind: str, rule: str, seed: int) -> None:
+    """What the engine remembers from pass to pass, against an oracle that remembers nothing."""
+    nodes, jobs = long_workload(kind, seed)
     chooser = ws.Chooser(rule, seed)
     window = [None, 4, 50][seed % 3]
     reservation = ["held", "held", "renewed"][seed // 3 % 3]
