@@ -191,17 +191,17 @@ class Decision:
         self.time = time
         self.free = free
         self._look, self._where = look, where  # how to list the candidates, if somebody looks
-        self._rows: list[int] | None = None
+        self._rows: tuple[int, ...] | None = None
         self._index: IntArray | None = None
         self._shadow = shadow  # reserved row, planned start, extra nodes, start first promised
         self.scores: Sequence[float] | None = None
 
     @property
-    def rows(self) -> list[int]:
+    def rows(self) -> tuple[int, ...]:
         """Positions of the candidates in the trace."""
         if self._rows is None:
             self._still_open()
-            self._rows = self._look(*self._where)
+            self._rows = tuple(self._look(*self._where))
         return self._rows
 
     @property

@@ -169,6 +169,7 @@ class Engine:
 
     def check_nothing_waits(self) -> None:
         """At the end of a run: a job that still waits was passed over for ever."""
+        self.board.current = None
         waiting = self.board.queue()
         if waiting:
             raise DrasLabError(
