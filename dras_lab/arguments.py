@@ -129,6 +129,7 @@ def build_parser(commands: Mapping[str, Command]) -> argparse.ArgumentParser:
         "--load", type=_positive, metavar="X", help="offered load; the model's own by default"
     )
     sub.add_argument("--seed", type=_seed, default=0, metavar="S", help="default 0")
+    sub.add_argument("--json", action="store_true", help="print JSON")
     sub.add_argument(
         "--out", required=True, metavar="FILE.swf", help="where to write it (.swf or .swf.gz)"
     )
@@ -144,6 +145,7 @@ def build_parser(commands: Mapping[str, Command]) -> argparse.ArgumentParser:
         metavar="DIR",
         help="folder to write to; default demo-output",
     )
+    sub.add_argument("--json", action="store_true", help="print JSON")
     sub.set_defaults(
         seed=0, nodes=None, backfill="easy", window=50, overrun="kill", reservation="held", tau=10.0
     )
@@ -175,7 +177,7 @@ def _run_arguments(sub: argparse.ArgumentParser) -> None:
         "--overrun",
         choices=("kill", "keep"),
         default="kill",
-        help="jobs past their request; default kill",
+        help="end jobs at their request (kill) or let them run on (keep); default kill",
     )
     add(
         "--reservation",

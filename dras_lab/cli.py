@@ -76,8 +76,6 @@ def _inspect(arguments: argparse.Namespace) -> None:
 
 
 def _simulate(arguments: argparse.Namespace) -> None:
-    from .metrics import summary
-
     if arguments.out:
         check_target(arguments.out)
     _policy(
@@ -85,9 +83,7 @@ def _simulate(arguments: argparse.Namespace) -> None:
     )  # before the log is read: a wrong name is seen at once
     trace = _prepared(arguments)
     result = _run(trace, arguments.policy, arguments)
-    measures = _rounded(summary(result, arguments.tau))
-    measures["refused_on_reading"] = _refused_on_reading(trace)
-    measures.update(result.options)
+    measures = _measures(result, trace, arguments)
     if arguments.out:
         result.write_csv(arguments.out)
     if arguments.json:
@@ -99,7 +95,7 @@ def _simulate(arguments: argparse.Namespace) -> None:
 
 
 def _compare(arguments: argparse.Namespace) -> None:
-    from .metrics import compare, summary
+    from .metrics import compare
 
     names = [name.strip() for name in arguments.policies.split(",") if name.strip()]
     if not names:
@@ -122,12 +118,7 @@ def _compare(arguments: argparse.Namespace) -> None:
     if arguments.plot:
         _write_figure(table, _title(trace, results[names[0]]), arguments.plot)
     if arguments.json:
-        _print_json(
-            [
-                {**_rounded(summary(result, arguments.tau)), "policy": name}
-                for name, result in results.items()
-            ]
-        )
+        _print_json([_measures(result, trace, arguments) for result in results.values()])
         return
     print(_title(trace, results[names[0]]))
     print(_format_table(table, arguments.tau))
@@ -138,8 +129,12 @@ def _generate(arguments: argparse.Namespace) -> None:
 
     check_target(arguments.out)
     trace = generate(arguments.model, arguments.jobs, seed=arguments.seed, load=arguments.load)
-    load = trace.summary()["offered_load"]
+    summary = trace.summary()
+    load = summary["offered_load"]
     trace.write_swf(arguments.out)
+    if arguments.json:
+        _print_json({"file": arguments.out, "nodes": trace.nodes, "summary": summary})
+        return
     print(
         f"{arguments.out}: {len(trace)} jobs, {trace.nodes} nodes"
         + ("" if load is None else f", offered load {load:.3f}")
@@ -170,7 +165,10 @@ def _demo(arguments: argparse.Namespace) -> None:
     title = _title(trace, results["fcfs"])
     write_whole(folder / "table.csv", table.to_csv(lineterminator="\n"))
     _write_figure(table, title, str(folder / "policies.png"))
-    print(f"\n{title}\n{_format_table(table, 10.0)}\n")
+    if arguments.json:
+        _print_json([_measures(result, trace, arguments) for result in results.values()])
+        return
+    print(f"\n{title}\n{_format_table(table, arguments.tau)}\n")
     best = table.sort_values("mean_wait_h").iloc[0]
     print(
         f"{best.name} has the shortest mean wait ({best['mean_wait_ratio']:.2f} of fcfs), and its "
@@ -242,6 +240,13 @@ def _run(trace: Trace, name: str, arguments: argparse.Namespace) -> Result:
             log=False,
         )
     result.policy = name
+    if not result.ran.any():
+        raise DrasLabError(
+            f"{trace.name}: all {len(trace)} jobs are wider than the machine of {result.nodes} "
+            "nodes; give a larger one with --nodes"
+            if len(trace)
+            else f"{trace.name}: there are no jobs to run"
+        )
     return result
 
 
@@ -302,11 +307,15 @@ _DECIMALS = {
 }
 
 
-def _rounded(measures: dict[str, Any]) -> dict[str, Any]:
-    return {
+def _measures(result: Result, trace: Trace, arguments: argparse.Namespace) -> dict[str, Any]:
+    """What ``--json`` says of one run."""
+    from .metrics import summary
+
+    measures = {
         key: round(value, _DECIMALS[key]) if key in _DECIMALS and value is not None else value
-        for key, value in measures.items()
+        for key, value in summary(result, arguments.tau).items()
     }
+    return {**measures, "refused_on_reading": _refused_on_reading(trace), **result.options}
 
 
 def _print_measures(measures: dict[str, Any]) -> None:

@@ -73,7 +73,7 @@ def plan_all(engine: Engine) -> Steps:
                 )
                 choice = yield decision
                 asking = choice is not None
-                if choice is not None and choice != 0:
+                if choice is not None:
                     row = picked(decision, choice)
             width, length, old = size[row], request[row], plan.get(row)
             if old is not None:

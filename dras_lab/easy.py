@@ -39,6 +39,7 @@ def reserve_one(engine: Engine, easy: bool, renew: bool) -> Steps:
     window = engine.window
     first_of_queue = (window,)
     select, backfill = Level.SELECT, Level.BACKFILL
+    first_one = 0  # the int itself, which is one object; anything else is checked in `picked`
     holes = Holes(size, request, start, board.moves)
     indexed = 0  # rows before it are in `holes` if they wait
     reserved, shadow, extra, promised = -1, 0, 0, 0
@@ -77,7 +78,7 @@ def reserve_one(engine: Engine, easy: bool, renew: bool) -> Steps:
                     log.record(decision, None, -1, PASSED)
                 break
             # The first candidate is known without listing the window.
-            row = following[jobs] if choice == 0 else picked(decision, choice)
+            row = following[jobs] if choice is first_one else picked(decision, choice)
             if size[row] <= free:
                 if log is not None:
                     log.record(decision, choice, row, STARTED)
@@ -151,7 +152,7 @@ def reserve_one(engine: Engine, easy: bool, renew: bool) -> Steps:
                     log.record(decision, None, -1, PASSED)
                 calm_free = 0  # what fitted still does
                 break
-            row = first if choice == 0 else picked(decision, choice)
+            row = first if choice is first_one else picked(decision, choice)
             if log is not None:
                 log.record(decision, choice, row, STARTED)
             engine.begin(row, BACKFILLED)

@@ -188,7 +188,7 @@ def picked(decision: Decision, choice: int) -> int:
     """
     rows = decision.rows
     try:
-        k = operator.index(choice)
+        k = -1 if isinstance(choice, bool) else operator.index(choice)
     except TypeError:
         k = -1
     if not 0 <= k < len(rows):

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from .jobs import DrasLabError
 from .results import HOWS, Result
 
 FloatArray = npt.NDArray[np.float64]
@@ -29,11 +30,11 @@ def bounded_slowdown(result: Result, tau: float = TAU) -> FloatArray:
 
     Raises
     ------
-    ValueError
+    DrasLabError
         If `tau` is not positive.
     """
     if not tau > 0:
-        raise ValueError(f"tau: {tau!r} must be a positive number of seconds")
+        raise DrasLabError(f"tau: {tau!r} must be a positive number of seconds")
     wait, run = _waits_and_runs(result)
     slowdown: FloatArray = np.maximum(1.0, (wait + run) / np.maximum(run, tau))
     return slowdown
@@ -64,11 +65,11 @@ def utilisation_over_time(result: Result, step: int = 3600) -> pd.Series[float]:
 
     Raises
     ------
-    ValueError
+    DrasLabError
         If `step` is not positive.
     """
     if not step > 0:
-        raise ValueError(f"step: {step!r} must be a positive number of seconds")
+        raise DrasLabError(f"step: {step!r} must be a positive number of seconds")
     ran = result.ran
     if not ran.any():
         return pd.Series(dtype=float)
@@ -144,7 +145,7 @@ def compare(
 
     Raises
     ------
-    ValueError
+    DrasLabError
         If two results have one name, or there is none with the baseline's.
     """
     if isinstance(results, Mapping):
@@ -153,7 +154,7 @@ def compare(
         pairs = [(result.policy, result) for result in results]
     names = [name for name, _ in pairs]
     if len(set(names)) < len(names):
-        raise ValueError(f"two results have one name ({', '.join(names)}); pass a mapping")
+        raise DrasLabError(f"two results have one name ({', '.join(names)}); pass a mapping")
     rows = []
     for name, result in pairs:
         s = summary(result, tau)
@@ -175,7 +176,7 @@ def compare(
     table = pd.DataFrame(rows).set_index("policy")
     if baseline is not None:
         if baseline not in table.index:
-            raise ValueError(f"baseline {baseline!r} is not among {', '.join(names)}")
+            raise DrasLabError(f"baseline {baseline!r} is not among {', '.join(names)}")
         for key in ("mean", "max"):
             column = table[f"{key}_wait_h"]
             table[f"{key}_wait_ratio"] = column / column[baseline]

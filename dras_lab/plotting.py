@@ -142,9 +142,14 @@ def kiviat(table: pd.DataFrame, ax: Axes) -> Axes:
     return ax
 
 
-def alt_text(ax: Axes) -> str:
-    """The text alternative of a figure drawn by this module."""
-    return str(getattr(ax, "_dras_alt_text", ""))
+def alt_text(drawn: Axes | Figure) -> str:
+    """The text alternative of what this module drew, for a web page or a notebook.
+
+    In a notebook: ``display(figure, metadata={"image/png": {"alt": alt_text(figure)}})``.
+    """
+    if isinstance(drawn, Figure):
+        return " ".join(filter(None, [drawn.get_suptitle() + ".", *map(alt_text, drawn.axes)]))
+    return str(getattr(drawn, "_dras_alt_text", ""))
 
 
 def _set_alt(ax: Axes, text: str) -> None:

@@ -226,4 +226,9 @@ def simulate(
     **options
         `backfill`, `window`, `overrun`, `reservation` and `log`, as in `Simulation`.
     """
+    if not callable(policy):
+        raise DrasLabError(
+            f"policy: {policy!r} is not a function of a decision; "
+            "make_policy('fcfs') gives the one of that name"
+        )
     return Simulation(trace, nodes, **options).run(policy, progress)

@@ -163,6 +163,27 @@ def test_generate(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     assert gzip.decompress(second.read_bytes()) == first.read_bytes()
 
 
+def test_all_commands_speak_json(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    out = tmp_path / "x.swf"
+    words = ("generate", "lublin", "--jobs", 20, "--out", out, "--json")
+    told = json.loads(run(capsys, *words)[1])
+    assert (told["file"], told["nodes"], told["summary"]["jobs"]) == (str(out), 256, 20)
+    rows = json.loads(run(capsys, "demo", "--out", tmp_path, "--json")[1])
+    assert [row["policy"] for row in rows][:2] == ["fcfs", "sjf"]
+    rows = json.loads(run(capsys, "compare", out, "--policies", "fcfs,laf", "--json")[1])
+    assert [(row["backfill"], row["window"], row["overrun"]) for row in rows] == [
+        ("easy", 50, "kill")
+    ] * 2
+
+
+def test_a_machine_too_small_for_any_job(
+    capsys: pytest.CaptureFixture[str], small: Path, tmp_path: Path
+) -> None:
+    for words in (("simulate", small, "--policy", "fcfs"), ("compare", small)):
+        error = refuses(capsys, *words, "--nodes", 3)
+        assert "all 4 jobs are wider than the machine of 3 nodes" in error
+
+
 def test_a_single_job(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     path = tmp_path / "one.swf"
     assert run(capsys, "generate", "lublin", "--jobs", 1, "--out", path)[0] == 0

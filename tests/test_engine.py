@@ -411,11 +411,18 @@ def test_decisions_are_asked_and_answered_in_turn() -> None:
     assert simulation.next_decision() is None
 
 
-@pytest.mark.parametrize("answer", [3, -1, "first", 1.0, 7])
+@pytest.mark.parametrize(
+    "answer", [3, -1, "first", 1.0, 0.0, 0j, False, True, np.array([0]), np.array([]), 7]
+)
 def test_an_answer_that_is_no_candidate(answer: Any) -> None:
     trace = trace_of([(1, 0, 1, 5, 5), (2, 0, 1, 5, 5)], 1)
     with pytest.raises(DrasLabError, match=r"answered .* where there are 2 candidates"):
         simulate(trace, lambda decision: answer)
+
+
+def test_a_name_is_no_policy() -> None:
+    with pytest.raises(DrasLabError, match="is not a function of a decision; make_policy"):
+        simulate(trace_of([(1, 0, 1, 5, 5)], 1), "fcfs")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

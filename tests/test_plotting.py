@@ -77,6 +77,9 @@ def test_overview_leaves_nothing_open() -> None:
     assert len(figure.axes) == 3
     assert figure.get_suptitle() == "three policies"
     assert plt.get_fignums() == []
+    text = plotting.alt_text(figure)
+    assert text.startswith("three policies. Bar chart of mean wait (hours) by policy: fcfs 10;")
+    assert "Kiviat chart" in text
 
 
 def test_the_style_ends_with_its_block() -> None:
