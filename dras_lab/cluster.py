@@ -72,7 +72,7 @@ def format_ranges(ranges: Ranges) -> str:
 
 
 def earliest_start(
-    need: int, free: int, now: int, ends: Sequence[int], bits: int, size: Sequence[int]
+    need: int, free: int, now: int, ends: Sequence[int], widths: Sequence[int], bits: int
 ) -> tuple[int, int]:
     """When `need` nodes will be free if all goes as planned, and how many more than that.
 
@@ -83,12 +83,10 @@ def earliest_start(
     now : int
         The time, in seconds. A planned end that is not after it belongs to a job that has
         outlived its request, and counts as ``now + 1``.
-    ends : sequence of int
-        The running jobs by planned end, ascending: ``end << bits | row``.
+    ends, widths : sequences of int
+        The running jobs by planned end, ascending: ``end << bits | row``, and their nodes.
     bits : int
         How many bits the row takes.
-    size : sequence of int
-        Nodes by row.
 
     Returns
     -------
@@ -96,19 +94,32 @@ def earliest_start(
         The *shadow time* and the *extra nodes* of EASY backfilling (Mu'alem and Feitelson,
         TPDS 2001).
     """
-    mask = (1 << bits) - 1
-    start = now
-    for end in ends:
-        free += size[end & mask]
-        if free >= need:
+    start, there = now, free
+    for end, width in zip(ends, widths, strict=True):
+        there += width
+        if there >= need:
             start = max(end >> bits, now + 1)
-            # Nodes of every other job planned to end in the same second are free then too.
-            k, after = bisect_right(ends, end), (start + 1) << bits
-            while k < len(ends) and ends[k] < after:
-                free += size[ends[k] & mask]
-                k += 1
             break
-    return start, free - need
+    # Nodes of every other job planned to end in the same second are free then too.
+    return start, free + sum(widths[: bisect_left(ends, (start + 1) << bits)]) - need
+
+
+def sooner_start(
+    need: int,
+    free: int,
+    now: int,
+    ends: Sequence[int],
+    widths: Sequence[int],
+    bits: int,
+    start: int,
+) -> tuple[int, int]:
+    """What has become of an `earliest_start` after jobs have ended in time: it is no later.
+
+    The same, where `start` is what it was; most often it stays, and that is seen at once.
+    """
+    if free + sum(widths[: bisect_left(ends, start << bits)]) >= need:
+        return earliest_start(need, free, now, ends, widths, bits)
+    return start, free + sum(widths[: bisect_left(ends, (start + 1) << bits)]) - need
 
 
 class Profile:

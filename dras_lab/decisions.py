@@ -46,8 +46,9 @@ class Board:
         # The queue is a ring of rows linked both ways; row n is where it begins and ends.
         self.next = [n] * (n + 1)
         self.last = [n] * (n + 1)
-        # Running jobs by planned end, ascending: end << bits | row.
+        # Running jobs by planned end, ascending: end << bits | row; and their nodes.
         self.ends: list[int] = []
+        self.widths: list[int] = []
         self.bits = max(n.bit_length(), 1)
         self.plan: dict[int, int] = {}  # conservative backfilling: row -> planned start
         # Starts (row) and ends (~row) in the order they happened: who holds which nodes is

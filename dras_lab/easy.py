@@ -8,7 +8,7 @@ JSSPP 1995). Without backfilling there is no level 2, and no reservation either.
 
 from __future__ import annotations
 
-from .cluster import earliest_start
+from .cluster import earliest_start, sooner_start
 from .decisions import Decision
 from .engine import Engine, Steps, picked
 from .holes import Holes
@@ -34,7 +34,7 @@ def reserve_one(engine: Engine, easy: bool, renew: bool) -> Steps:
     board, log = engine.board, engine.log
     size, request, start, following = board.size, board.request, board.start, board.next
     submit = board.submit
-    ends, bits = board.ends, board.bits
+    ends, widths, bits = board.ends, board.widths, board.bits
     jobs = len(size)
     window = engine.window
     first_of_queue = (window,)
@@ -97,11 +97,13 @@ def reserve_one(engine: Engine, easy: bool, renew: bool) -> Steps:
             continue
 
         # Level 2: which job fills the hole before the reservation?
-        if fresh or engine.freed or (keep and board.outlived(now)):
-            need = size[reserved]
-            shadow, extra = earliest_start(need, engine.free, now, ends, bits, size)
+        if fresh or (keep and (engine.freed or board.outlived(now))):
+            shadow, extra = earliest_start(size[reserved], engine.free, now, ends, widths, bits)
             if fresh and reserved != held:
                 promised = shadow
+        elif engine.freed:
+            need = size[reserved]
+            shadow, extra = sooner_start(need, engine.free, now, ends, widths, bits, shadow)
         limit, tail = shadow - now, engine.tail
         cursor = following[jobs]  # no job ahead of it in the queue fits the hole
         while free := engine.free:

@@ -7,7 +7,7 @@ Two runs of the same inputs are the same, whatever hash seed Python runs with.
 from __future__ import annotations
 
 import operator
-from bisect import bisect_left, insort
+from bisect import bisect_left
 from collections.abc import Generator
 from heapq import heappop, heappush
 
@@ -93,12 +93,14 @@ class Engine:
         self.freed = heap[0] < after
         if self.freed:
             board, early, mask = self.board, self.early, (1 << bits) - 1
-            ends, start, request = board.ends, board.start, board.request
+            ends, widths = board.ends, board.widths
+            start, request = board.start, board.request
             early.clear()
             while heap[0] < after:
                 row = heappop(heap) & mask
                 planned = start[row] + request[row]
-                del ends[bisect_left(ends, planned << bits | row)]
+                k = bisect_left(ends, planned << bits | row)
+                del ends[k], widths[k]
                 board.moves.append(~row)
                 self.free += board.size[row]
                 self.ended += 1
@@ -164,7 +166,10 @@ class Engine:
         self.free -= board.size[row]
         bits = self._bits
         heappush(self._completions, (now + self.duration[row]) << bits | row)
-        insort(board.ends, (now + board.request[row]) << bits | row)
+        end = (now + board.request[row]) << bits | row
+        k = bisect_left(board.ends, end)
+        board.ends.insert(k, end)
+        board.widths.insert(k, board.size[row])
         board.moves.append(row)
 
     def check_nothing_waits(self) -> None:
