@@ -9,8 +9,10 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import signal
 import sys
-from collections.abc import Callable, Sequence
+import threading
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -113,14 +115,17 @@ def _compare(arguments: argparse.Namespace) -> None:
     trace = _prepared(arguments)
     results = {name: _run(trace, name, arguments) for name in names}
     table = compare(results, arguments.tau)
-    if arguments.out:
-        write_whole(arguments.out, table.to_csv(lineterminator="\n"))
+    title = _title(trace, results[names[0]])
+    files = {}
     if arguments.plot:
-        _write_figure(table, _title(trace, results[names[0]]), arguments.plot)
+        files[arguments.plot] = _picture(table, title, arguments.plot)
+    if arguments.out:
+        files[arguments.out] = table.to_csv(lineterminator="\n").encode()
+    _write_all(files)
     if arguments.json:
         _print_json([_measures(result, trace, arguments) for result in results.values()])
         return
-    print(_title(trace, results[names[0]]))
+    print(title)
     print(_format_table(table, arguments.tau))
 
 
@@ -163,8 +168,12 @@ def _demo(arguments: argparse.Namespace) -> None:
         results[name] = _run(trace, name, arguments)
     table = compare(results, baseline="fcfs")
     title = _title(trace, results["fcfs"])
-    write_whole(folder / "table.csv", table.to_csv(lineterminator="\n"))
-    _write_figure(table, title, str(folder / "policies.png"))
+    _write_all(
+        {
+            folder / "policies.png": _picture(table, title, "policies.png"),
+            folder / "table.csv": table.to_csv(lineterminator="\n").encode(),
+        }
+    )
     if arguments.json:
         _print_json([_measures(result, trace, arguments) for result in results.values()])
         return
@@ -331,14 +340,33 @@ def _picture_format(path: str) -> str:
     return kind
 
 
-def _write_figure(table: Any, title: str, path: str) -> None:
+def _picture(table: Any, title: str, path: str) -> bytes:
+    """The figure as a file's content, its text alternative inside."""
     import io
 
-    from .plotting import overview
+    from .plotting import alt_text, overview
 
-    picture = io.BytesIO()
-    overview(table, title).savefig(picture, format=_picture_format(path))
-    write_whole(path, picture.getvalue())
+    kind = _picture_format(path)
+    figure = overview(table, title)
+    content = io.BytesIO()
+    key = "Subject" if kind == "pdf" else "Description"
+    figure.savefig(content, format=kind, metadata={"Title": title, key: alt_text(figure)})
+    return content.getvalue()
+
+
+def _write_all(files: Mapping[str | Path, bytes]) -> None:
+    """Write files whose content is there already: an interrupt comes before all or after all."""
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN) if _in_main_thread() else None
+    try:
+        for path, content in files.items():
+            write_whole(path, content)
+    finally:
+        if before is not None:
+            signal.signal(signal.SIGINT, before)
+
+
+def _in_main_thread() -> bool:
+    return threading.current_thread() is threading.main_thread()
 
 
 def _print_json(value: Any) -> None:

@@ -9,7 +9,6 @@ run by what they ask for. `workloads.like` makes logs of them.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from importlib.resources import files
@@ -19,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from .headers import clock
 from .jobs import DrasLabError
 from .traces import Trace
 
@@ -141,9 +141,7 @@ def octave(values: npt.ArrayLike) -> IntArray:
 
 def clock_start(trace: Trace) -> int:
     """Local seconds since 1970 at second 0 of the log, as far as its header tells; else 0."""
-    header = {key.lower(): re.match(r"-?\d+", value.strip()) for key, value in trace.header}
-    numbers = (header.get(key) for key in ("unixstarttime", "timezone"))
-    return sum(int(number[0]) for number in numbers if number)
+    return clock(trace.header)[0]
 
 
 def fit(trace: Trace) -> Facts:

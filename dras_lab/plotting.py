@@ -20,6 +20,7 @@ from matplotlib.projections.polar import PolarAxes
 # Okabe and Ito, "Color Universal Design", 2008.
 PALETTE = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#56B4E9", "#CC79A7", "#000000", "#F0E442")
 _DASHES = ("-", "--", "-.", ":")
+_MARKERS = "osD^v<>"  # lines are told apart by these too: on paper colour may be gone
 _STYLE = {
     "axes.prop_cycle": mpl.rcsetup.cycler(color=PALETTE),
     "axes.spines.top": False,
@@ -119,9 +120,9 @@ def kiviat(table: pd.DataFrame, ax: Axes) -> Axes:
             np.append(values, values[0]),
             label=str(name),
             color=PALETTE[k % len(PALETTE)],
-            linestyle=_DASHES[k // len(PALETTE) % len(_DASHES)],
-            marker="o",
-            markersize=3,
+            linestyle=_DASHES[(k + k // len(PALETTE)) % len(_DASHES)],
+            marker=_MARKERS[k % len(_MARKERS)],
+            markersize=4,
             linewidth=1.5,
         )
     ax.set_theta_offset(np.pi / 2)

@@ -55,7 +55,7 @@ def fcfs(decision: Decision) -> int:
 def binpacking(decision: Decision) -> int | None:
     """The biggest job that fits the free nodes now; never makes a reservation.
 
-    Fan et al. (arXiv 2102.06243) compare with it; in their reading of bin packing a job that
+    Fan et al. (arXiv 2102.06243) compare with bin packing; this is our reading of it. A job that
     does not fit is passed over, so that wide jobs can starve.
     """
     sizes = decision.sizes

@@ -6,7 +6,8 @@
 - `slices`: a log in consecutive pieces (real job sets).
 - `generate`: the generators by name.
 
-Sampled, real and synthetic job sets are the three phases of training in DRAS.
+Sampled, real and synthetic job sets, in our reading of the paper, are DRAS's three phases of
+training.
 """
 
 from __future__ import annotations

@@ -295,7 +295,14 @@ class Oracle:
             assert self.overrun == "keep", "under kill every plan can be kept"
             self.log.append(Note("replan", self.now, -1, len(self.plans)))
             self.plans.clear()
-        for job_id in list(self.waiting):
+        todo, asking = list(self.waiting), True
+        while todo:
+            # The chooser says in which order plans are made; after a pass it is the queue's.
+            job_id = self.ask("select", todo) if asking else None
+            asking = job_id is not None
+            if job_id is None:
+                job_id = todo[0]
+            todo.remove(job_id)
             time = self.earliest(job_id)
             old = self.plans.get(job_id)
             if old is None or time < old:

@@ -153,6 +153,28 @@ def test_inspect(capsys: pytest.CaptureFixture[str], small: Path) -> None:
     assert "4360" in out.replace(",", "")
 
 
+def test_inspect_options(capsys: pytest.CaptureFixture[str], small: Path, tmp_path: Path) -> None:
+    code, out, _ = run(capsys, "inspect", small)
+    assert code == 0
+    assert out.startswith("4 jobs read, 4 kept, 0 refused")
+    assert "wider_than_machine" in out
+    told = json.loads(run(capsys, "inspect", small, "--nodes", 20, "--json")[1])
+    assert told["nodes"] == 20
+    assert "wider_than_machine" not in told["report"]["noted"]
+    assert "line 6" in refuses(capsys, "inspect", small, "--strict")
+
+
+def test_the_figure_has_its_text_inside(
+    capsys: pytest.CaptureFixture[str], small: Path, tmp_path: Path
+) -> None:
+    for kind in ("png", "svg", "pdf"):
+        path = tmp_path / f"kiviat.{kind}"
+        words = ("compare", small, "--policies", "fcfs,ljf", "--plot", path)
+        assert run(capsys, *words)[0] == 0
+        assert b"Kiviat chart" in path.read_bytes() or kind == "pdf"
+    assert b"ljf" in (tmp_path / "kiviat.png").read_bytes()  # all policies, not the first only
+
+
 def test_generate(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     first, second = tmp_path / "a.swf", tmp_path / "b.swf.gz"
     for path in (first, second):
@@ -199,7 +221,8 @@ def test_demo(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     assert table.loc["fcfs", "mean_wait_ratio"] == 1
     assert len(table) == 7
     assert (tmp_path / "new" / "folder" / "policies.png").stat().st_size > 20_000
-    assert "the shortest mean wait" in out
+    shortest = table["mean_wait_h"].idxmin()
+    assert f"{shortest} has the shortest mean wait" in out
 
 
 @pytest.mark.parametrize("name", ["inspect", "simulate", "compare", "generate", "demo"])
@@ -364,6 +387,42 @@ def test_ctrl_c(tmp_path: Path) -> None:
     assert out == ""
     assert err == "dras-lab: interrupted; nothing was written\n"
     assert list(tmp_path.iterdir()) == [big]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="terminals are another thing there")
+def test_a_terminal_gets_a_progress_bar_and_a_file_does_not(tmp_path: Path) -> None:
+    import fcntl
+    import pty
+    import select
+    import struct
+    import termios
+
+    words = ("-m", "dras_lab.cli", "simulate", "lublin-256", "--policy", "f1")
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+    done = subprocess.run([sys.executable, *words], stdout=subprocess.PIPE, stderr=theirs)
+    assert done.returncode == 0
+    ready, _, _ = select.select([ours], [], [], 5)  # while the other end is open still
+    shown = os.read(ours, 100_000) if ready else b""
+    os.close(theirs)
+    os.close(ours)
+    assert b"f1" in shown
+    assert b"5000" in shown
+    done = subprocess.run([sys.executable, *words], capture_output=True)
+    assert done.stderr == b""
+
+
+def test_nothing_is_written_if_the_figure_is_interrupted(
+    capsys: pytest.CaptureFixture[str], small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*words: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("dras_lab.plotting.overview", interrupted)
+    out, plot = tmp_path / "t.csv", tmp_path / "k.png"
+    code, _, err = run(capsys, "compare", small, "--out", out, "--plot", plot)
+    assert (code, err) == (130, "dras-lab: interrupted; nothing was written\n")
+    assert list(tmp_path.iterdir()) == [small]
 
 
 def test_a_reader_that_leaves_early(tmp_path: Path) -> None:

@@ -176,3 +176,17 @@ def test_nodes_are_the_lowest_free_ones() -> None:
     assert runs[2].nodes == (4, 5)
     assert runs[3].nodes == (0, 1)
     assert runs[4].nodes == (2, 3, 6, 7, 8)
+
+
+def test_a_job_past_its_request_is_planned_to_end_in_a_second() -> None:
+    seen: list[tuple[int, list[int], int]] = []
+
+    def policy(decision: Decision) -> int:
+        planned = [job.planned_end for job in decision.running]
+        seen.append((decision.time, planned, int(decision.release_times()[0])))
+        return 0
+
+    # Job 1 asks for 10 s and runs for 100; job 2 comes at 60.
+    trace = trace_of([(1, 0, 6, 10, 100), (2, 60, 2, 5, 5)], 10)
+    simulate(trace, policy, overrun="keep")
+    assert seen == [(0, [], 0), (60, [61], 61)]

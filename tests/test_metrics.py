@@ -81,6 +81,8 @@ def test_by_class(result: Result) -> None:
     assert table["jobs"].tolist() == [1, 2]
     assert table["mean_wait_s"].tolist() == [0, 45]
     assert table["max_wait_s"].tolist() == [0, 90]
+    # A job as wide as a bound belongs below it: 4 nodes (job 3) in the class up to 0.4 of ten.
+    assert metrics.by_class(result, shares=(0.4, 0.6, 1.0))["jobs"].tolist() == [1, 1, 1]
     # A class without jobs has no waits; bounds that are one number of nodes are one class.
     table = metrics.by_class(result)
     assert table.index.tolist() == ["1", "2", "3-10"]

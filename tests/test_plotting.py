@@ -76,6 +76,10 @@ def test_overview_leaves_nothing_open() -> None:
     figure = plotting.overview(TABLE, "three policies")
     assert len(figure.axes) == 3
     assert figure.get_suptitle() == "three policies"
+    assert [ax.get_xlabel() for ax in figure.axes[:2]] == [
+        "mean wait (hours)",
+        "maximum wait (hours)",
+    ]
     assert plt.get_fignums() == []
     text = plotting.alt_text(figure)
     assert text.startswith("three policies. Bar chart of mean wait (hours) by policy: fcfs 10;")

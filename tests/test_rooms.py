@@ -27,7 +27,7 @@ ROOMS = {
     "summaries": "headers",
     "traces": "jobs files headers swf cleaning summaries",
     # workload models, and what is learnt of a log
-    "facts": "jobs traces",
+    "facts": "jobs headers traces",
     "models": "jobs traces facts",
     "workloads": "jobs traces facts models",
     # the machine and the engine

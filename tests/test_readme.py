@@ -1,0 +1,48 @@
+"""The tables of the README are what the commands print."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from conftest import ROOT, shared
+
+from dras_lab import cli
+
+
+def block(start: str) -> list[str]:
+    """The lines of the README's code block from the line that begins with `start` on."""
+    lines = (ROOT / "README.md").read_text(encoding="utf-8").splitlines()
+    first = next(k for k, line in enumerate(lines) if line.startswith(start))
+    return lines[first : first + lines[first:].index("```")]
+
+
+def test_the_demo(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    assert cli.main(["demo", "--out", str(tmp_path)]) == 0
+    out = capsys.readouterr().out
+    expected = block("theta-like: 4000 jobs")
+    assert len(expected) == 10
+    assert "\n".join(expected) in out
+
+
+@pytest.mark.slow
+def test_a_real_year(capsys: pytest.CaptureFixture[str]) -> None:
+    log = shared("traces", "ALCF-Theta-2022.swf.gz")
+    command = block("$ dras-lab compare ALCF-Theta-2022.swf.gz")
+    assert cli.main(["compare", str(log), *command[0].split()[4:]]) == 0
+    assert capsys.readouterr().out.splitlines() == command[1:]
+
+
+def test_the_scripts(capsys: pytest.CaptureFixture[str]) -> None:
+    """The Python blocks run one after the other, and print what stands below the first."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    blocks = [part.split("```")[0] for part in text.split("```python\n")[1:]]
+    assert len(blocks) == 3
+    names: dict[str, object] = {}
+    exec(blocks[0], names)
+    assert capsys.readouterr().out.split() == " ".join(block("        mean_wait_h")).split()
+    for part in blocks[1:]:
+        exec(part, names)
+    out = capsys.readouterr().out
+    assert "Choice(level=" in out
+    assert "ready" in out
