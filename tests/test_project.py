@@ -89,6 +89,26 @@ def test_the_wheel_carries_the_logs_and_the_data(tmp_path):
     rest = {name for name in names - logs - data - code if ".dist-info/" not in name}
     assert rest <= {"dras_lab/py.typed"}
 
+    # Unpacked elsewhere, as an installation is, the names still resolve.
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(tmp_path / "site")
+    code = (
+        "import dras_lab; print(dras_lab.__file__); "
+        "print(*(len(dras_lab.read_swf(name)) for name in ('theta-like', 'lublin-256')))"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(tmp_path / "site")},
+        check=False,
+        capture_output=True,
+        text=True,
+    )
+    assert run.returncode == 0, run.stderr
+    where, counts = run.stdout.splitlines()
+    assert where.startswith(str(tmp_path))
+    assert counts == "4000 5000"
+
 
 # ---------------------------------------------------------------------------------------------
 # Notebooks and what is committed
