@@ -4,19 +4,16 @@
 
 Microseconds a decision on two machines: the trace's own, and one 16 times smaller. Everything
 is timed on the decisions of one run under random choices, each decision new to what is timed,
-and the median is printed. One thread. Without torch only what needs none.
+and the median is printed. Without torch only what needs none. NumPy's own threads are as
+OMP_NUM_THREADS has them; torch has one.
 """
 
 from __future__ import annotations
 
 import argparse
-import os
 import statistics
 import time
 from collections.abc import Callable
-
-for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-    os.environ.setdefault(name, "1")
 
 import numpy as np
 

@@ -73,7 +73,8 @@ class Knapsack:
     together might need more of the reservation's spare nodes than there are is not modelled:
     the engine offers only those that still can when it asks again.
 
-    A decision takes about 0.1 ms on 273 nodes and under 1 ms on 4,360, with 50 candidates.
+    With 50 candidates a decision takes about 0.3 ms on 273 nodes, 0.5 ms on 4,360; most offer
+    fewer, or can start all that they offer, and take 0.1 ms.
 
     Parameters
     ----------

@@ -113,6 +113,7 @@ class Encoder:
         self._board: Board | None = None  # the run that what follows is about
         self._shown: Floats  # the first row of every job
         self._table = np.zeros((0, 2), dtype=np.float32)  # the row of a node, by holder
+        self._holder: IntArray
         self._seen: Decision | None = None
         self._queued: npt.NDArray[np.float64]
 
@@ -131,8 +132,8 @@ class Encoder:
             out = np.empty((self.nodes, 2), dtype=np.float32)
         # Jobs are few and nodes are many: one row a job that runs, then a look-up a node. Who
         # holds which node is brought up to date by the board, not worked out again.
-        number, _ = decision.holders()
-        self._table.take(number, axis=0, out=out, mode="clip")  # "raise" would copy it once more
+        decision._still_open()  # `_holder` follows the machine
+        self._table.take(self._holder, axis=0, out=out, mode="clip")  # "raise" would copy it twice
         return out
 
     # -- whole inputs ---------------------------------------------------------------------
@@ -200,7 +201,8 @@ class Encoder:
         if decision is self._seen:
             return
         self._follow(decision)
-        queued, (_, left) = decision.queued_times, decision.holders()
+        queued = decision.queued_times
+        self._holder, left = decision.holders()
         jobs = len(queued)
         times = np.empty(jobs + len(left))
         times[:jobs], times[jobs:] = queued, left

@@ -6,11 +6,11 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import pandas as pd
-from dras_lab.traces import Trace
 from oracle import AnyJob, as_job
 
 from dras_lab.decisions import Decision
 from dras_lab.results import Result
+from dras_lab.traces import Trace
 
 
 class Run(NamedTuple):

@@ -188,9 +188,17 @@ def test_an_input_is_not_changed_by_what_follows() -> None:
 
 def test_a_decision_that_was_made_cannot_be_shown() -> None:
     simulation, decision = small_decision()
+    seen = Encoder(8, 3)
+    seen.pg(decision)
     simulation.apply(1)
     assert simulation.next_decision() is not None
-    for show in (Encoder(8, 3).pg, Encoder(8, 3).node_rows, Features(8, 3)):
+    for show in (
+        Encoder(8, 3).pg,
+        Encoder(8, 3).node_rows,
+        seen.pg,
+        seen.node_rows,
+        Features(8, 3),
+    ):
         with pytest.raises(RuntimeError, match="this decision has been made"):
             show(decision)  # type: ignore[operator]
 
