@@ -24,7 +24,7 @@ ARGS =
 help:
 	@echo "make demo    install, then compare the heuristics on a shipped job log"
 	@echo "make lab     install JupyterLab too, and open the notebooks"
-	@echo "make test    install what the tests need, and run them all, notebooks too"
+	@echo "make test    install what the tests need (torch too), and run them all, notebooks too"
 	@echo "make quick   only the fast tests"
 	@echo "make lint    style (ruff) and types (mypy)"
 	@echo "make bench   how fast it is here"
@@ -36,7 +36,7 @@ demo:
 
 # A notebook's cells must run in one process, in order: --dist loadfile keeps a file together.
 test:
-	@$(INSTALL) test
+	@$(INSTALL) agents test
 	$(PYTEST) -n auto --maxprocesses 4 --dist loadfile --nbval --nbval-current-env \
 	    tests $(wildcard notebooks) $(ARGS)
 

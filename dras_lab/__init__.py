@@ -31,6 +31,9 @@ _HOME = {
     "simulate": "simulator",
     "make_policy": "policies",
     "fcfs": "policies",
+    "Encoder": "mdp",
+    "Features": "mdp",
+    "make_reward": "rewards",
     "compare": "metrics",
     "summary": "metrics",
 }
@@ -47,11 +50,14 @@ if TYPE_CHECKING:
     from .jobs import WaitingJob as WaitingJob
     from .log import Choice as Choice
     from .log import DecisionLog as DecisionLog
+    from .mdp import Encoder as Encoder
+    from .mdp import Features as Features
     from .metrics import compare as compare
     from .metrics import summary as summary
     from .policies import fcfs as fcfs
     from .policies import make_policy as make_policy
     from .results import Result as Result
+    from .rewards import make_reward as make_reward
     from .simulator import Simulation as Simulation
     from .simulator import simulate as simulate
     from .traces import Trace as Trace

@@ -10,6 +10,9 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 
+import numpy as np
+import numpy.typing as npt
+
 Ranges = tuple[tuple[int, int], ...]
 
 
@@ -64,6 +67,48 @@ class NodeMap:
                 starts.insert(k, first)
                 stops.insert(k, last)
             self.free += last - first
+
+
+class Holders:
+    """Who holds each node, as arrays that are kept up to date rather than made anew.
+
+    Each running job has a number from 1 on; numbers of jobs that have ended are used again, so
+    that they stay small. Number 0 is nobody.
+
+    Parameters
+    ----------
+    nodes : int
+        Size of the machine.
+
+    Attributes
+    ----------
+    number : array of int, shape ``[nodes]``
+        The number of the job that holds each node; 0 for a free node.
+    end : array of int, shape ``[numbers]``
+        The planned end of each number, in seconds; of no meaning for 0 and numbers not in use.
+    """
+
+    def __init__(self, nodes: int) -> None:
+        self.number = np.zeros(nodes, dtype=np.int64)
+        self.end: npt.NDArray[np.int64] = np.zeros(8, dtype=np.int64)
+        self._spare = list(range(7, 0, -1))
+
+    def take(self, ranges: Ranges, end: int) -> None:
+        """A job begins on these nodes and is planned to end at `end`."""
+        if not self._spare:
+            used = len(self.end)
+            self.end = np.concatenate((self.end, np.zeros(used, dtype=np.int64)))
+            self._spare = list(range(2 * used - 1, used - 1, -1))
+        number = self._spare.pop()
+        self.end[number] = end
+        for first, last in ranges:
+            self.number[first:last] = number
+
+    def give(self, ranges: Ranges) -> None:
+        """The job that holds these nodes ends."""
+        self._spare.append(int(self.number[ranges[0][0]]))
+        for first, last in ranges:
+            self.number[first:last] = 0
 
 
 def format_ranges(ranges: Ranges) -> str:

@@ -6,143 +6,15 @@ valid until the choice is made; what should outlive it is in the log of decision
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import overload
+from collections.abc import Callable, Sequence
 
 import numpy as np
-import numpy.typing as npt
 
-from .cluster import NodeMap, Ranges
-from .jobs import Level, Reservation, RunningJob, WaitingJob
-
-IntArray = npt.NDArray[np.int64]
-
-
-class Board:
-    """The public state of a simulation, shared by all its decisions; rows are jobs in queue order.
-
-    Lists and not arrays where the engine reads one number at a time: that is what is fast.
-    """
-
-    def __init__(
-        self,
-        nodes: int,
-        job_id: list[int],
-        submit: list[int],
-        size: list[int],
-        request: list[int],
-        user: list[int],
-    ) -> None:
-        n = len(job_id)
-        self.nodes = nodes
-        self.job_id, self.submit, self.size, self.request, self.user = (
-            job_id,
-            submit,
-            size,
-            request,
-            user,
-        )
-        self.start = [-1] * n  # -1 until the job has started
-        # The queue is a ring of rows linked both ways; row n is where it begins and ends.
-        self.next = [n] * (n + 1)
-        self.last = [n] * (n + 1)
-        # Running jobs by planned end, ascending: end << bits | row; and their nodes.
-        self.ends: list[int] = []
-        self.widths: list[int] = []
-        self.bits = max(n.bit_length(), 1)
-        self.plan: dict[int, int] = {}  # conservative backfilling: row -> planned start
-        # Starts (row) and ends (~row) in the order they happened: who holds which nodes is
-        # worked out from it when somebody asks, since no choice of the engine depends on it.
-        self.moves: list[int] = []
-        self._moved = 0
-        self._map = NodeMap(nodes)
-        self._held: dict[int, Ranges] = {}
-        self._placed: list[Ranges] = [()] * n
-        self._arrays: tuple[IntArray, ...] | None = None
-        self.current: Decision | None = None
-
-    def queue(self, limit: int | None = None) -> list[int]:
-        """Rows of the first `limit` waiting jobs (all for None), in queue order."""
-        following, end = self.next, len(self.job_id)
-        rows: list[int] = []
-        row = following[end]
-        if limit is None:
-            limit = end
-        while row != end and len(rows) < limit:
-            rows.append(row)
-            row = following[row]
-        return rows
-
-    def running(self) -> list[tuple[int, int]]:
-        """Planned end and row of each running job, by planned end."""
-        mask = (1 << self.bits) - 1
-        return [(end >> self.bits, end & mask) for end in self.ends]
-
-    def outlived(self, now: int) -> bool:
-        """Whether a running job is past its requested time."""
-        return bool(self.ends) and self.ends[0] >> self.bits <= now
-
-    def held(self) -> dict[int, Ranges]:
-        """Nodes of each running job, by row."""
-        for move in self.moves[self._moved :]:
-            if move >= 0:
-                self._held[move] = self._placed[move] = self._map.take(self.size[move])
-            else:
-                self._map.give(self._held.pop(~move))
-        self._moved = len(self.moves)
-        return self._held
-
-    def placed(self) -> list[Ranges]:
-        """Nodes of every job so far, by row; empty for one that has not started."""
-        self.held()
-        return self._placed
-
-    def arrays(self) -> tuple[IntArray, ...]:
-        """submit, size and request as arrays, made once."""
-        if self._arrays is None:
-            self._arrays = tuple(
-                np.array(column, dtype=np.int64)
-                for column in (self.submit, self.size, self.request)
-            )
-        return self._arrays
-
-    def waiting_job(self, row: int) -> WaitingJob:
-        """The scheduler's view of one job."""
-        return WaitingJob(
-            self.job_id[row],
-            self.submit[row],
-            self.size[row],
-            self.request[row],
-            self.user[row],
-        )
-
-
-class Jobs(Sequence[WaitingJob]):
-    """Waiting jobs in queue order, made into objects only as far as somebody looks."""
-
-    __slots__ = ("_board", "_rows")
-
-    def __init__(self, board: Board, rows: Sequence[int]) -> None:
-        self._board = board
-        self._rows = rows
-
-    def __len__(self) -> int:
-        return len(self._rows)
-
-    @overload
-    def __getitem__(self, index: int) -> WaitingJob: ...
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[WaitingJob]: ...
-    def __getitem__(self, index: int | slice) -> WaitingJob | Sequence[WaitingJob]:
-        if isinstance(index, slice):
-            return Jobs(self._board, self._rows[index])
-        return self._board.waiting_job(self._rows[index])
-
-    def __iter__(self) -> Iterator[WaitingJob]:
-        return map(self._board.waiting_job, self._rows)
-
-    def __repr__(self) -> str:
-        return f"Jobs({[self._board.job_id[row] for row in self._rows]})"
+from .board import Board as Board
+from .board import IntArray as IntArray
+from .board import Jobs as Jobs
+from .board import Waiting as Waiting
+from .jobs import Level, Reservation, RunningJob
 
 
 class Decision:
@@ -206,6 +78,13 @@ class Decision:
         return self._rows
 
     @property
+    def index(self) -> IntArray:
+        """`rows` as an array."""
+        if self._index is None:
+            self._index = np.array(self.rows, dtype=np.int64)
+        return self._index
+
+    @property
     def candidates(self) -> Jobs:
         """The jobs to choose from, in queue order, at most a window of them."""
         return Jobs(self._board, self.rows)
@@ -215,6 +94,12 @@ class Decision:
         """All waiting jobs in queue order, the one with the reservation among them."""
         self._still_open()
         return Jobs(self._board, self._board.queue())
+
+    @property
+    def waiting(self) -> Waiting:
+        """All waiting jobs in queue order as arrays; the one with the reservation among them."""
+        self._still_open()
+        return Waiting(self._board, self.time)
 
     @property
     def submit_times(self) -> IntArray:
@@ -277,6 +162,35 @@ class Decision:
                 times[first:last] = max(end, self.time + 1)
         return times
 
+    def holders(self) -> tuple[IntArray, IntArray]:
+        """Who holds each node and for how long by plan: `release_times` in two small steps.
+
+        Returns
+        -------
+        number : array of int, shape ``[nodes]``
+            A number for the job that holds each node; 0 for a free node. To be read only, and
+            before the next decision: it changes with the machine.
+        left : array of int, shape ``[numbers]``
+            Seconds until each number is planned to end, at least 1; 0 for number 0. Entries of
+            numbers that hold no node mean nothing.
+        """
+        self._still_open()
+        holders = self._board.holders()
+        left = np.maximum(holders.end - self.time, 1)
+        left[0] = 0
+        return holders.number, left
+
+    def releases(self) -> tuple[IntArray, IntArray]:
+        """Planned ends of the running jobs, in seconds and ascending, and the nodes they give.
+
+        Both of shape ``[running]``; `running` as arrays.
+        """
+        self._still_open()
+        running = self._board.running()
+        ends = np.array([end for end, _ in running], dtype=np.int64)
+        rows = np.array([row for _, row in running], dtype=np.int64)
+        return np.maximum(ends, self.time + 1), self._board.arrays()[1].take(rows)
+
     def why_not(self) -> dict[int, str]:
         """Why each waiting job that is not a candidate is not one, in words, by job id."""
         self._still_open()
@@ -284,9 +198,7 @@ class Decision:
         return {board.job_id[row]: self._reason(row) for row in board.queue() if row not in chosen}
 
     def _take(self, column: int) -> IntArray:
-        if self._index is None:
-            self._index = np.array(self.rows, dtype=np.int64)
-        return self._board.arrays()[column].take(self._index)
+        return self._board.arrays()[column].take(self.index)
 
     def _reason(self, row: int) -> str:
         board, beyond = self._board, "it is beyond the window"

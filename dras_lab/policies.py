@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from .decisions import Decision, Policy
 from .jobs import DrasLabError
+from .knapsack import Knapsack
 
 FloatArray = npt.NDArray[np.float64]
 Score = Callable[[Decision], npt.NDArray[np.generic]]
@@ -160,7 +161,7 @@ def f4(decision: Decision) -> FloatArray:
 RANKINGS: dict[str, Score] = {
     score.__name__: score for score in (sjf, ljf, saf, laf, wfp3, unicep, f1, f2, f3, f4)
 }
-NAMES = ("fcfs", *RANKINGS, "binpacking", "random")
+NAMES = ("fcfs", *RANKINGS, "binpacking", "random", "knapsack")
 
 
 def make_policy(name: str, seed: int = 0) -> Policy:
@@ -184,6 +185,8 @@ def make_policy(name: str, seed: int = 0) -> Policy:
         return binpacking
     if name == "random":
         return RandomPolicy(seed)
+    if name == "knapsack":
+        return Knapsack()
     if name in RANKINGS:
         score = RANKINGS[name]
         return Ranking(name, score, score.__doc__ or "")

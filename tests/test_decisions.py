@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import gc
+import random
 import types
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from runs import fcfs, runs_of, trace_of
+from strategies import Workload, backfills, overruns, workloads
 
 from dras_lab.decisions import Decision
 from dras_lab.jobs import Level
@@ -77,6 +81,65 @@ def test_candidates_are_a_sequence() -> None:
     assert repr(decision) == "Decision(backfill, time=20, free=4)"
 
 
+def test_arrays_of_the_machine_and_the_queue_by_hand() -> None:
+    _, decision = first_backfill()
+    number, left = decision.holders()
+    assert left[number].tolist() == [80] * 6 + [0] * 4
+    assert number[6:].tolist() == [0] * 4
+    ends, sizes = decision.releases()
+    assert (ends.tolist(), sizes.tolist()) == ([100], [6])
+    waiting = decision.waiting
+    assert waiting.queued_times.tolist() == [10, 0, 0, 0, 0, 0]
+    assert waiting.sizes.tolist() == [8, 3, 5, 2, 1, 1]
+    assert waiting.requested_times.tolist() == [50, 500, 10, 500, 80, 70]
+
+
+@settings(max_examples=150, deadline=None)
+@given(workloads(), backfills, overruns, st.integers(0, 99), st.sampled_from([0.1, 0.5, 1]))
+def test_arrays_that_are_kept_up_to_date_catch_up(
+    workload: Workload, backfill: str, overrun: str, seed: int, often: float
+) -> None:
+    """Looked at now and then, they say what the lists say that are made anew."""
+    simulation = Simulation(
+        trace_of(workload.jobs, workload.nodes), backfill=backfill, overrun=overrun
+    )
+    rng = random.Random(seed)
+    while (decision := simulation.next_decision()) is not None:
+        now = decision.time
+        if rng.random() < often:
+            number, left = decision.holders()
+            assert (now + left[number]).tolist() == decision.release_times().tolist()
+            assert (number == 0).sum() == decision.free
+            assert len(set(number.tolist()) - {0}) == len(decision.running)
+        if rng.random() < often:
+            waiting = decision.waiting
+            columns = (waiting.queued_times, waiting.sizes, waiting.requested_times)
+            assert [tuple(row) for row in np.stack(columns, axis=1).tolist()] == [
+                (now - job.submit_time, job.size, job.requested_time) for job in decision.queue
+            ]
+            assert len(waiting) == len(decision.queue)
+            ends, sizes = decision.releases()
+            assert list(zip(ends.tolist(), sizes.tolist(), strict=True)) == [
+                (job.planned_end, job.size) for job in decision.running
+            ]
+        simulation.apply(rng.randrange(len(decision.candidates)))
+
+
+def test_many_jobs_at_once_have_a_number_each() -> None:
+    # 40 single nodes, more than there are numbers to begin with; then every second one ends.
+    jobs = [(k, 0, 1, 100 * k, 100 if k % 2 else 100 * k) for k in range(1, 41)]
+    jobs.append((50, 100, 30, 10, 10))
+    simulation = Simulation(trace_of(jobs, 40))
+    seen = 0
+    while (decision := simulation.next_decision()) is not None:
+        number, left = decision.holders()
+        assert (decision.time + left[number]).tolist() == decision.release_times().tolist()
+        assert len(set(number.tolist()) - {0}) == len(decision.running)
+        seen += 1
+        simulation.apply(0)
+    assert seen == 41
+
+
 def test_planned_starts_in_words() -> None:
     reasons: list[dict[int, str]] = []
 
@@ -123,6 +186,7 @@ def test_nothing_a_decision_holds_leads_to_a_run_time(backfill: str) -> None:
     def policy(decision: Decision) -> int:
         nonlocal checked
         _ = decision.candidates, decision.queue, decision.running, decision.reservation
+        _ = decision.waiting, decision.holders(), decision.releases()
         decision.release_times()
         decision.why_not()
         found = reachable(decision)

@@ -33,7 +33,8 @@ ROOMS = {
     # the machine and the engine
     "cluster": "jobs",
     "holes": "jobs cluster",
-    "decisions": "jobs cluster",
+    "board": "jobs cluster",
+    "decisions": "jobs board",
     "log": "jobs cluster decisions",
     "results": "jobs files cluster decisions log",
     "engine": "jobs traces cluster decisions log results",
@@ -41,15 +42,19 @@ ROOMS = {
     "conservative": "jobs cluster holes decisions log results engine",
     "simulator": "jobs traces cluster decisions log results engine easy conservative",
     # what drives it and what measures it
-    "policies": "jobs decisions simulator",
+    "rewards": "jobs decisions",
+    "knapsack": "jobs decisions rewards",
+    "policies": "jobs decisions simulator knapsack",
     "metrics": "jobs traces cluster results simulator",
-    "mdp": "jobs cluster decisions simulator",
-    "networks": "",
-    "agents": "jobs files decisions policies mdp networks simulator",
-    "training": "jobs files traces workloads results simulator metrics mdp agents",
+    "mdp": "jobs cluster decisions simulator rewards",
+    "networks": "jobs",
+    "scorers": "jobs networks",
+    "twins": "jobs networks scorers",
+    "agents": "jobs files decisions policies rewards mdp networks scorers twins simulator",
+    "training": "jobs files traces workloads results simulator metrics rewards mdp agents",
     "plotting": "jobs traces cluster results metrics",
     "widgets": "jobs traces cluster decisions results simulator policies metrics plotting",
-    "env": "jobs traces workloads decisions results simulator mdp",
+    "env": "jobs traces workloads decisions results simulator rewards mdp",
     # the command line: its arguments, its commands
     "arguments": "jobs policies simulator",
     "cli": "*",
@@ -59,7 +64,7 @@ ROOMS = {
 
 # The rooms that may import what is slow to load, or need not be installed.
 OUTSIDE = {
-    "torch": {"networks", "agents", "training"},
+    "torch": {"networks", "scorers", "twins", "agents", "training"},
     "ipywidgets": {"widgets"},
     "IPython": {"widgets"},
     "matplotlib": {"plotting", "widgets"},
@@ -67,8 +72,9 @@ OUTSIDE = {
 }
 # The engine asks for jobs and numbers, never for tables.
 WITHOUT_PANDAS = {
-    *("jobs", "cluster", "holes", "decisions", "log", "engine"),
-    *("easy", "conservative", "policies", "mdp"),
+    *("jobs", "cluster", "holes", "board", "decisions", "log", "engine"),
+    *("easy", "conservative", "rewards", "knapsack", "policies", "mdp"),
+    *("networks", "scorers", "twins"),
 }
 
 
