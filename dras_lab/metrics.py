@@ -132,7 +132,11 @@ def summary(result: Result, tau: float = TAU) -> dict[str, Any]:
 def compare(
     results: Mapping[str, Result] | Iterable[Result], tau: float = TAU, baseline: str | None = None
 ) -> pd.DataFrame:
-    """One row a result, mean and maximum side by side; waits in hours.
+    """One row a result, mean and maximum side by side.
+
+    Columns: ``mean_wait_h``, ``median_wait_h``, ``max_wait_h`` (hours), ``mean_bounded_slowdown``,
+    ``utilisation`` (a share), ``makespan_d`` (days), ``jobs``, ``refused``, and with a baseline
+    ``mean_wait_ratio`` and ``max_wait_ratio``.
 
     Parameters
     ----------

@@ -124,7 +124,14 @@ class Simulation:
         return decision
 
     def apply(self, choice: int | None) -> None:
-        """Answer the last decision: an index into its candidates, or None to pass."""
+        """Answer the last decision: an index into its candidates, or None to pass.
+
+        Raises
+        ------
+        RuntimeError
+            If there is no decision to answer. An index that is no candidate's is reported
+            by the `next_decision` that follows, as a DrasLabError.
+        """
         if not self._asked:
             raise RuntimeError("there is no decision to answer; call next_decision first")
         self._choice = choice
@@ -139,6 +146,11 @@ class Simulation:
             Takes a `Decision`, returns an index into its candidates or None.
         progress : callable, optional
             Called now and then with the number of jobs that have ended.
+
+        Raises
+        ------
+        DrasLabError
+            If the policy answers with something that is no candidate's index, or passes for ever.
         """
         decision = self.next_decision()
         send = self._steps.send
@@ -225,6 +237,11 @@ def simulate(
         Called now and then with the number of jobs that have ended.
     **options
         `backfill`, `window`, `overrun`, `reservation` and `log`, as in `Simulation`.
+
+    Raises
+    ------
+    DrasLabError
+        For an option or an answer of the policy that cannot be, or a policy that passes for ever.
     """
     if not callable(policy):
         raise DrasLabError(
