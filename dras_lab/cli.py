@@ -7,6 +7,7 @@ work failed; 2: bad arguments or input, said in one line; 130: interrupted.
 from __future__ import annotations
 
 import argparse
+import io
 import json
 import os
 import signal
@@ -17,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .arguments import DEMO_POLICIES, Command, build_parser
-from .files import check_target, write_whole
+from .files import check_target, write_all
 from .jobs import DrasLabError
 
 if TYPE_CHECKING:
@@ -27,10 +28,14 @@ if TYPE_CHECKING:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # a file's name may be no text
     try:
         arguments = build_parser(COMMANDS).parse_args(argv)
         code = arguments.command(arguments)
-        sys.stdout.flush()
+        if sys.stdout is not None:
+            sys.stdout.flush()
         return int(code or 0)
     except SystemExit as stop:
         return int(stop.code or 0)
@@ -44,6 +49,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         # The reader (head, less) has had enough; Python must not complain at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename else ""
+        print(f"dras-lab: {where}{error.strerror or error}", file=sys.stderr)
+        return 1
     except Exception as error:
         if os.environ.get("DRAS_LAB_DEBUG"):
             raise
@@ -78,16 +87,13 @@ def _inspect(arguments: argparse.Namespace) -> None:
 
 
 def _simulate(arguments: argparse.Namespace) -> None:
-    if arguments.out:
-        check_target(arguments.out)
-    _policy(
-        arguments.policy, arguments.seed
-    )  # before the log is read: a wrong name is seen at once
+    _targets(arguments.trace, arguments.out)
+    _policy(arguments.policy, arguments.seed)  # a wrong name is seen before the log is read
     trace = _prepared(arguments)
     result = _run(trace, arguments.policy, arguments)
     measures = _measures(result, trace, arguments)
     if arguments.out:
-        result.write_csv(arguments.out)
+        _write({arguments.out: result.table.to_csv(index=False, lineterminator="\n")})
     if arguments.json:
         _print_json(measures)
         return
@@ -107,21 +113,19 @@ def _compare(arguments: argparse.Namespace) -> None:
         raise DrasLabError(f"--policies: {twice[0]!r} is named twice")
     for name in names:
         _policy(name, arguments.seed)
-    for target in (arguments.out, arguments.plot):
-        if target:
-            check_target(target)
+    _targets(arguments.trace, arguments.out, arguments.plot)
     if arguments.plot:
         _picture_format(arguments.plot)
     trace = _prepared(arguments)
     results = {name: _run(trace, name, arguments) for name in names}
     table = compare(results, arguments.tau)
     title = _title(trace, results[names[0]])
-    files = {}
+    files: dict[str | os.PathLike[str], str | bytes] = {}
     if arguments.plot:
         files[arguments.plot] = _picture(table, title, arguments.plot)
     if arguments.out:
-        files[arguments.out] = table.to_csv(lineterminator="\n").encode()
-    _write_all(files)
+        files[arguments.out] = table.to_csv(lineterminator="\n")
+    _write(files)
     if arguments.json:
         _print_json([_measures(result, trace, arguments) for result in results.values()])
         return
@@ -132,7 +136,7 @@ def _compare(arguments: argparse.Namespace) -> None:
 def _generate(arguments: argparse.Namespace) -> None:
     from .workloads import generate
 
-    check_target(arguments.out)
+    _targets(arguments.model, arguments.out)
     trace = generate(arguments.model, arguments.jobs, seed=arguments.seed, load=arguments.load)
     summary = trace.summary()
     load = summary["offered_load"]
@@ -148,7 +152,7 @@ def _generate(arguments: argparse.Namespace) -> None:
 
 def _demo(arguments: argparse.Namespace) -> None:
     from .metrics import compare
-    from .traces import read_swf
+    from .traces import read_swf, shipped
 
     folder = Path(arguments.out)
     try:
@@ -157,7 +161,7 @@ def _demo(arguments: argparse.Namespace) -> None:
         raise DrasLabError(
             f"{folder}: cannot be made ({error.strerror}); name another with --out"
         ) from error
-    trace = read_swf("theta-like")
+    trace = read_swf(shipped()["theta-like"])  # whatever lies in this folder by that name
     print(
         f"Replaying {len(trace)} jobs of {trace.name} on {trace.nodes} nodes under ...",
         file=sys.stderr,
@@ -168,10 +172,10 @@ def _demo(arguments: argparse.Namespace) -> None:
         results[name] = _run(trace, name, arguments)
     table = compare(results, baseline="fcfs")
     title = _title(trace, results["fcfs"])
-    _write_all(
+    _write(
         {
             folder / "policies.png": _picture(table, title, "policies.png"),
-            folder / "table.csv": table.to_csv(lineterminator="\n").encode(),
+            folder / "table.csv": table.to_csv(lineterminator="\n"),
         }
     )
     if arguments.json:
@@ -211,6 +215,8 @@ def _prepared(arguments: argparse.Namespace) -> Trace:
             f"(why: dras-lab inspect {arguments.trace})",
             file=sys.stderr,
         )
+    if arguments.nodes is not None and arguments.coarsen != 1:
+        print("(--nodes is the size after --coarsen)", file=sys.stderr)
     report = trace.report
     if arguments.jobs is not None:
         trace = trace[: arguments.jobs]
@@ -266,8 +272,9 @@ def _title(trace: Trace, result: Result) -> str:
         "the whole queue" if options["window"] is None else f"a window of {options['window']} jobs"
     )
     how = backfill.get(options["backfill"], "no backfilling")
+    name = trace.name.encode("utf-8", "replace").decode()
     return (
-        f"{trace.name}: {len(trace)} jobs, {result.nodes} nodes; "
+        f"{name}: {len(trace)} jobs, {result.nodes} nodes; "
         f"{how}, {window}, overrun {options['overrun']}"
     )
 
@@ -341,32 +348,33 @@ def _picture_format(path: str) -> str:
 
 
 def _picture(table: Any, title: str, path: str) -> bytes:
-    """The figure as a file's content, its text alternative inside."""
-    import io
+    from .plotting import as_bytes, overview
 
-    from .plotting import alt_text, overview
-
-    kind = _picture_format(path)
-    figure = overview(table, title)
-    content = io.BytesIO()
-    key = "Subject" if kind == "pdf" else "Description"
-    figure.savefig(content, format=kind, metadata={"Title": title, key: alt_text(figure)})
-    return content.getvalue()
+    return as_bytes(overview(table, title), _picture_format(path))
 
 
-def _write_all(files: Mapping[str | Path, bytes]) -> None:
+def _write(files: Mapping[str | os.PathLike[str], str | bytes]) -> None:
     """Write files whose content is there already: an interrupt comes before all or after all."""
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN) if _in_main_thread() else None
+    if threading.current_thread() is not threading.main_thread():
+        return write_all(files)
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
-        for path, content in files.items():
-            write_whole(path, content)
+        write_all(files)
     finally:
-        if before is not None:
-            signal.signal(signal.SIGINT, before)
+        signal.signal(signal.SIGINT, before)
 
 
-def _in_main_thread() -> bool:
-    return threading.current_thread() is threading.main_thread()
+def _targets(source: str, *paths: str | None) -> None:
+    """Check what is going to be written before the work begins."""
+    given = [path for path in paths if path is not None]
+    for path in given:
+        if not path:
+            raise DrasLabError("--out, --plot: an empty name; name a file")
+        target = check_target(path)
+        if target.is_file() and Path(source).is_file() and target.samefile(source):
+            raise DrasLabError(f"{path}: is the log that is read; name another file")
+    if len({os.path.realpath(path) for path in given}) < len(given):
+        raise DrasLabError(f"{given[0]}: is named twice; name a file for each")
 
 
 def _print_json(value: Any) -> None:

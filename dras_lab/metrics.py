@@ -157,6 +157,8 @@ def compare(
     else:
         pairs = [(result.policy, result) for result in results]
     names = [name for name, _ in pairs]
+    if not names:
+        raise DrasLabError("there are no results to compare")
     if len(set(names)) < len(names):
         raise DrasLabError(f"two results have one name ({', '.join(names)}); pass a mapping")
     rows = []

@@ -6,6 +6,7 @@ Each figure has a text alternative, `alt_text(ax)`, for a notebook or a web page
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -166,5 +167,23 @@ def overview(table: pd.DataFrame, title: str) -> Figure:
         right = bars(table, "max_wait_h", "maximum wait (hours)", figure.add_subplot(grid[1]))
         right.set_yticklabels([])
         kiviat(table, figure.add_subplot(grid[2], projection="polar"))
-        figure.suptitle(title)
+        figure.suptitle(title, parse_math=False)
     return figure
+
+
+def as_bytes(figure: Figure, kind: str) -> bytes:
+    """A figure as the content of a ``"png"``, ``"svg"`` or ``"pdf"`` file.
+
+    Its text alternative is inside, and the same figure gives the same bytes.
+    """
+    content = io.BytesIO()
+    about: dict[str, str | None] = {"Title": figure.get_suptitle()}
+    if kind == "pdf":
+        about |= {"Subject": alt_text(figure), "CreationDate": None}
+    else:
+        about["Description"] = alt_text(figure)
+    if kind == "svg":
+        about["Date"] = None
+    with mpl.rc_context({"svg.hashsalt": "dras_lab"}):
+        figure.savefig(content, format=kind, metadata=about)
+    return content.getvalue()

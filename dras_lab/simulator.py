@@ -15,7 +15,7 @@ import numpy as np
 from .conservative import plan_all
 from .decisions import Decision, Policy
 from .easy import reserve_one
-from .engine import Engine
+from .engine import Engine, picked
 from .jobs import DrasLabError
 from .results import REFUSED, Result
 from .traces import Trace
@@ -39,7 +39,8 @@ class Simulation:
         ``"easy"``: a picked job that does not fit gets the one reservation, and the holes
         before it are filled (DRAS's two levels). ``"conservative"``: every waiting job has a
         planned start, which may move earlier and never later; the policy says in which order
-        jobs are planned. ``"none"``: a picked job that does not fit ends the pass.
+        jobs are planned. Its time grows with the square of the queue. ``"none"``: a picked
+        job that does not fit ends the pass.
     window : int or None
         How many jobs a decision offers at most, the first in queue order (DRAS's W); None for
         the whole queue.
@@ -96,9 +97,9 @@ class Simulation:
             self._steps = plan_all(self._engine)
         else:
             self._steps = reserve_one(self._engine, backfill == "easy", reservation == "renewed")
+        self._open: Decision | None = None  # asked and not answered
         self._choice: int | None = None
-        self._asked = False
-        self._begun = False
+        self._failed = False
         self.done = False
 
     # -- driving it -----------------------------------------------------------------------
@@ -109,19 +110,17 @@ class Simulation:
         Raises
         ------
         RuntimeError
-            If the last decision has not been answered with `apply`.
+            If the last decision has not been answered with `apply`, or an error ended the run.
+        DrasLabError
+            If all waiting jobs were passed over and nothing is left to happen.
         """
-        if self._asked:
+        if self._failed:
+            raise RuntimeError("an error ended this simulation; make a new one")
+        if self._open is not None:
             raise RuntimeError("apply a choice to the last decision before asking for the next")
-        if self.done:
-            return None
-        try:
-            decision = self._steps.send(self._choice) if self._begun else next(self._steps)
-        except StopIteration:
-            self.done = True
-            return None
-        self._begun = self._asked = True
-        return decision
+        if not self.done:
+            self._open = self._step(self._choice)
+        return self._open
 
     def apply(self, choice: int | None) -> None:
         """Answer the last decision: an index into its candidates, or None to pass.
@@ -129,13 +128,27 @@ class Simulation:
         Raises
         ------
         RuntimeError
-            If there is no decision to answer. An index that is no candidate's is reported
-            by the `next_decision` that follows, as a DrasLabError.
+            If there is no decision to answer.
+        DrasLabError
+            If the answer is no candidate's index; the decision stays open.
         """
-        if not self._asked:
+        if self._open is None:
             raise RuntimeError("there is no decision to answer; call next_decision first")
-        self._choice = choice
-        self._asked = False
+        if choice is not None:
+            picked(self._open, choice)
+        self._choice, self._open = choice, None
+
+    def _step(self, choice: int | None) -> Decision | None:
+        """Let the engine go on to its next question; None at the end."""
+        try:
+            # (A generator takes nothing but None before its first question.)
+            return self._steps.send(choice)
+        except StopIteration:
+            self.done = True
+            return None
+        except Exception:
+            self._failed = True
+            raise
 
     def run(self, policy: Policy, progress: Callable[[int], object] | None = None) -> Result:
         """Let `policy` make all decisions that are left.
@@ -152,18 +165,15 @@ class Simulation:
         DrasLabError
             If the policy answers with something that is no candidate's index, or passes for ever.
         """
-        decision = self.next_decision()
-        send = self._steps.send
+        decision = self._open or self.next_decision()
         asked = 0
-        try:
-            while decision is not None:
-                decision = send(policy(decision))
-                if progress is not None:
-                    asked += 1
-                    if not asked & 1023:
-                        progress(self._engine.ended)
-        except StopIteration:
-            self.done, self._asked = True, False
+        while decision is not None:
+            choice = policy(decision)
+            self._open = decision = self._step(choice)
+            if progress is not None:
+                asked += 1
+                if not asked & 1023:
+                    progress(self._engine.ended)
         if progress is not None:
             progress(self._engine.ended)
         return self.result(str(getattr(policy, "name", getattr(policy, "__name__", "policy"))))
@@ -174,23 +184,24 @@ class Simulation:
         Raises
         ------
         RuntimeError
-            If there are decisions left to make.
+            If there are decisions left to make, or an error ended the run.
         """
-        if not self.done and (self._asked or self.next_decision() is not None):
+        if self._failed or self._open is not None or self.next_decision() is not None:
             raise RuntimeError("the simulation has not ended; there are decisions left to make")
         board, how = self._engine.board, np.array(self._engine.how, dtype=np.int8)
-        table = self.trace.table
+        # From the board and not from the trace, which somebody may have changed since.
+        submit, size, request = board.arrays()
         start = np.array(board.start, dtype=np.int64)
         end = np.where(how == REFUSED, -1, start + np.array(self._engine.duration, dtype=np.int64))
         return Result(
             trace_name=self.trace.name,
             policy=policy,
             nodes=self.nodes,
-            job_id=table["job_id"].to_numpy(np.int64),
-            submit=table["submit_time"].to_numpy(np.int64),
-            size=table["size"].to_numpy(np.int64),
-            requested_time=table["requested_time"].to_numpy(np.int64),
-            user_id=table["user_id"].to_numpy(np.int64),
+            job_id=np.array(board.job_id, dtype=np.int64),
+            submit=submit,
+            size=size,
+            requested_time=request,
+            user_id=np.array(board.user, dtype=np.int64),
             start=start,
             end=end,
             how=how,

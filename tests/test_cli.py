@@ -284,6 +284,39 @@ def test_bad_files(
     assert sorted(tmp_path.iterdir()) == [path]  # no file is left behind
 
 
+def test_the_log_and_other_outputs_are_not_overwritten(
+    capsys: pytest.CaptureFixture[str], small: Path, tmp_path: Path
+) -> None:
+    for words in (
+        ("simulate", small, "--policy", "fcfs", "--out", small),
+        ("compare", small, "--out", small),
+        ("generate", small, "--jobs", 9, "--out", small),
+    ):
+        assert "is the log that is read" in refuses(capsys, *words)
+    both = tmp_path / "both.svg"
+    error = refuses(capsys, "compare", small, "--out", both, "--plot", both)
+    assert "is named twice" in error
+    assert "an empty name" in refuses(capsys, "simulate", small, "--policy", "fcfs", "--out", "")
+    assert small.read_text(encoding="utf-8") == SMALL
+    assert list(tmp_path.iterdir()) == [small]
+
+
+def test_figures_of_one_input_are_one_file(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    # A name that would be taken for a formula.
+    odd = tmp_path / "b$x_{$.swf"
+    odd.write_text(SMALL, encoding="utf-8")
+    for kind in ("png", "svg", "pdf"):
+        contents = set()
+        for k in range(2):
+            path = tmp_path / f"{k}.{kind}"
+            code, _, err = run(capsys, "compare", odd, "--policies", "fcfs,ljf", "--plot", path)
+            assert code == 0, err
+            contents.add(path.read_bytes())
+        assert len(contents) == 1, kind
+
+
 def test_no_such_file(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     error = refuses(capsys, "inspect", tmp_path / "none.swf")
     assert "none.swf" in error

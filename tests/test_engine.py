@@ -409,7 +409,7 @@ def test_decisions_are_asked_and_answered_in_turn() -> None:
     second = simulation.next_decision()
     assert second is not None
     with pytest.raises(RuntimeError, match="has been made"):
-        _ = decision.candidates
+        _ = decision.queue
     assert [job.job_id for job in second.candidates] == [2]
     simulation.apply(0)
     assert simulation.next_decision() is None
@@ -468,6 +468,48 @@ def test_a_policy_that_changes_what_it_is_shown_changes_nothing() -> None:
 
     expected = runs_of(simulate(trace_of(jobs, 10), fcfs))
     assert runs_of(simulate(trace_of(jobs, 10), vandal)) == expected
+
+
+@pytest.mark.parametrize("backfill", ["easy", "none", "conservative"])
+def test_an_error_of_the_policy_is_never_taken_for_the_end(backfill: str) -> None:
+    def first_fit(decision: Decision) -> int:
+        return next(k for k, job in enumerate(decision.candidates) if job.size <= decision.free)
+
+    # Job 1 fills the machine: nothing fits, and next() raises StopIteration.
+    trace = trace_of([(1, 0, 4, 9, 9), (2, 1, 4, 9, 9), (3, 2, 4, 9, 9)], 4)
+    with pytest.raises(StopIteration):
+        simulate(trace, first_fit, backfill=backfill)
+
+
+@pytest.mark.parametrize("backfill", ["easy", "none", "conservative"])
+def test_a_wrong_answer_can_be_given_again(backfill: str) -> None:
+    simulation = Simulation(trace_of([(1, 0, 1, 5, 5), (2, 0, 1, 5, 5)], 1), backfill=backfill)
+    assert simulation.next_decision() is not None
+    with pytest.raises(DrasLabError, match="where there are 2 candidates"):
+        simulation.apply(99)
+    simulation.apply(0)
+    assert starts_of(simulation.run(fcfs)) == {1: 0, 2: 5}
+
+
+def test_a_run_that_an_error_ended_has_no_result() -> None:
+    simulation = Simulation(trace_of([(1, 0, 1, 5, 5), (2, 0, 1, 5, 5)], 1))
+    with pytest.raises(DrasLabError, match="answered 99"):
+        simulation.run(lambda decision: 99)
+    with pytest.raises(RuntimeError):
+        simulation.result()
+    with pytest.raises(RuntimeError, match="an error ended this simulation"):
+        simulation.next_decision()
+
+
+def test_a_trace_that_changes_during_the_run_changes_nothing() -> None:
+    trace = trace_of([(1, 0, 6, 100, 90), (2, 0, 8, 100, 80), (3, 0, 4, 50, 50)], 10)
+    expected = runs_of(simulate(trace, fcfs))
+
+    def vandal(decision: Decision) -> int:
+        trace.table = trace.table.assign(size=1, submit_time=7, run_time=3)
+        return 0
+
+    assert runs_of(simulate(trace, vandal)) == expected
 
 
 def test_progress_is_told() -> None:

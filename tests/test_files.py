@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from dras_lab.files import check_target, write_whole
+from dras_lab.files import check_target, write_all, write_whole
 from dras_lab.jobs import DrasLabError
 
 
@@ -65,3 +65,28 @@ def test_targets_that_are_none(tmp_path: Path) -> None:
         check_target(tmp_path / "none" / "a.txt")
     with pytest.raises(DrasLabError, match="is a folder; name a file in it"):
         write_whole(tmp_path, "x")
+
+
+def test_all_or_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_all({tmp_path / "a": "1", tmp_path / "b": b"2"})
+    assert sorted(p.read_text(encoding="utf-8") for p in tmp_path.iterdir()) == ["1", "2"]
+    with pytest.raises(DrasLabError, match="there is no folder"):
+        write_all({tmp_path / "a": "new", tmp_path / "none" / "b": "new"})
+    assert (tmp_path / "a").read_text(encoding="utf-8") == "1"
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["a", "b"]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="links and devices are another thing there")
+def test_links_stay_links_and_devices_stay_devices(tmp_path: Path) -> None:
+    target, link, pipe = tmp_path / "target", tmp_path / "link", tmp_path / "pipe"
+    target.write_text("old", encoding="utf-8")
+    link.symlink_to(target)
+    write_whole(link, "new")
+    assert link.is_symlink()
+    assert target.read_text(encoding="utf-8") == "new"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    write_whole(pipe, "through")
+    assert os.read(reader, 100) == b"through"
+    os.close(reader)
+    assert pipe.is_fifo()

@@ -105,6 +105,8 @@ def test_compare(result: Result) -> None:
     assert table["max_wait_ratio"].tolist() == pytest.approx([1, 94 / 90])
     assert table["refused"].tolist() == [1, 0]
     assert metrics.compare([result]).index.tolist() == ["fcfs"]
+    with pytest.raises(ValueError, match="no results to compare"):
+        metrics.compare({})
     with pytest.raises(ValueError, match="two results have one name"):
         metrics.compare([result, other])
     with pytest.raises(ValueError, match="'sjf' is not among easy, none"):
