@@ -123,6 +123,7 @@ def build_parser(commands: Mapping[str, Command]) -> argparse.ArgumentParser:
         "make a synthetic log",
         "dras-lab generate lublin --jobs 1000 --load 0.9 --seed 1 --out small.swf",
     )
+    _extra_columns(sub)
     sub.add_argument("model", metavar="MODEL", help="lublin, theta-like, or a log to imitate")
     sub.add_argument("--jobs", type=_count, required=True, metavar="N", help="how many jobs")
     sub.add_argument(
@@ -162,6 +163,10 @@ def _trace_arguments(sub: argparse.ArgumentParser) -> None:
     sub.add_argument(
         "trace", metavar="TRACE", help="an .swf or .swf.gz file, or theta-like, or lublin-256"
     )
+    _extra_columns(sub)
+
+
+def _extra_columns(sub: argparse.ArgumentParser) -> None:
     sub.add_argument(
         "--extra-columns",
         choices=("refuse", "ignore"),

@@ -137,7 +137,13 @@ def _generate(arguments: argparse.Namespace) -> None:
     from .workloads import generate
 
     _targets(arguments.model, arguments.out)
-    trace = generate(arguments.model, arguments.jobs, seed=arguments.seed, load=arguments.load)
+    trace = generate(
+        arguments.model,
+        arguments.jobs,
+        seed=arguments.seed,
+        load=arguments.load,
+        extra_columns=arguments.extra_columns,
+    )
     summary = trace.summary()
     load = summary["offered_load"]
     trace.write_swf(arguments.out)

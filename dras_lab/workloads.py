@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 
@@ -263,7 +264,14 @@ def slices(trace: Trace, jobs: int) -> list[Trace]:
 # -- by name -----------------------------------------------------------------------------------
 
 
-def generate(model: str, jobs: int, *, seed: int = 0, load: float | None = None) -> Trace:
+def generate(
+    model: str,
+    jobs: int,
+    *,
+    seed: int = 0,
+    load: float | None = None,
+    extra_columns: Literal["refuse", "ignore"] = "refuse",
+) -> Trace:
     """Jobs of a model by its name: ``lublin``, ``theta-like``, or a log to imitate.
 
     Raises
@@ -277,7 +285,7 @@ def generate(model: str, jobs: int, *, seed: int = 0, load: float | None = None)
     if model == "theta-like":
         return like(theta_facts(), jobs, seed=seed, load=load)
     try:
-        trace = read_swf(model)
+        trace = read_swf(model, extra_columns=extra_columns)
     except DrasLabError as error:
         if Path(model).exists():
             raise

@@ -185,6 +185,17 @@ def test_generate(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     assert gzip.decompress(second.read_bytes()) == first.read_bytes()
 
 
+def test_like_a_log_with_a_field_too_many(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    lines = [f"{k} {60 * k} -1 50 1 -1 -1 1 90 -1 1 1 1 -1 -1 -1 -1 -1 7\n" for k in range(1, 41)]
+    log = tmp_path / "nineteen.swf"
+    log.write_text("; MaxProcs: 4\n" + "".join(lines), encoding="utf-8")
+    words = ("generate", log, "--jobs", 30, "--out", tmp_path / "like.swf")
+    assert "--extra-columns ignore" in refuses(capsys, *words)
+    assert run(capsys, *words, "--extra-columns", "ignore")[0] == 0
+
+
 def test_all_commands_speak_json(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     out = tmp_path / "x.swf"
     words = ("generate", "lublin", "--jobs", 20, "--out", out, "--json")
