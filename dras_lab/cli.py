@@ -93,7 +93,7 @@ def _simulate(arguments: argparse.Namespace) -> None:
     result = _run(trace, arguments.policy, arguments)
     measures = _measures(result, trace, arguments)
     if arguments.out:
-        _write({arguments.out: result.table.to_csv(index=False, lineterminator="\n")})
+        _write({arguments.out: result.csv()})
     if arguments.json:
         _print_json(measures)
         return

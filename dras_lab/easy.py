@@ -152,7 +152,6 @@ def reserve_one(engine: Engine, easy: bool, renew: bool) -> Steps:
             if choice is None:
                 if log is not None:
                     log.record(decision, None, -1, PASSED)
-                calm_free = 0  # what fitted still does
                 break
             row = first if choice is first_one else picked(decision, choice)
             if log is not None:

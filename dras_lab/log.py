@@ -145,10 +145,6 @@ class DecisionLog:
             scores=tuple(scores),
         )
 
-    def times(self) -> IntArray:
-        """When each decision was made, in seconds."""
-        return np.array(self._facts[1::_FACTS], dtype=np.int64)
-
     def waiting_rows(self, k: int) -> list[int]:
         """Rows of all jobs that waited when decision `k` was asked, in queue order."""
         board = self._board

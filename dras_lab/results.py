@@ -131,6 +131,10 @@ class Result:
             start, end = (int(self.start[k]), int(self.end[k])) if ran else (None, None)
             yield Placement(job, start, end, HOWS[self.how[k]], nodes)
 
+    def csv(self) -> str:
+        """The text of ``schedule.csv``."""
+        return self.table.to_csv(index=False, lineterminator="\n")
+
     def write_csv(self, path: str | os.PathLike[str]) -> None:
         """Write ``schedule.csv``, whole or not at all.
 
@@ -139,4 +143,4 @@ class Result:
         DrasLabError
             If the folder does not exist or cannot be written to.
         """
-        write_whole(path, self.table.to_csv(index=False, lineterminator="\n"))
+        write_whole(path, self.csv())
