@@ -1,21 +1,21 @@
-"""What an agent sees: DRAS's observation rows, masks, and features for a scorer of single jobs.
+"""What an agent sees: DRAS's observation rows and masks.
 
 What is marked *authors' code* was read in the public code of the authors of DRAS (Fan et al.,
-arXiv 2102.06243), *ours* is not theirs; docs/departures.md says why. The rewards live next
-door and are found here too.
+arXiv 2102.06243), *ours* is not theirs; docs/departures.md says why. The features for a
+scorer of single jobs and the rewards live next door and are found here too.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
-from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from .decisions import Board, Decision, IntArray
-from .jobs import DrasLabError, Level
+from .features import Features as Features
+from .features import check_machine, check_window
+from .jobs import DrasLabError
 from .rewards import REWARDS as REWARDS
 from .rewards import Capability as Capability
 from .rewards import Capacity as Capacity
@@ -24,41 +24,15 @@ from .rewards import capability as capability
 from .rewards import capacity as capacity
 from .rewards import earned as earned
 from .rewards import make_reward as make_reward
+from .scaling import DAY as DAY
+from .scaling import LONGEST as LONGEST
+from .scaling import Floats as Floats
+from .scaling import Scaling as Scaling
+from .scaling import scale_in_place
+from .scaling import scale_times as scale_times
 
-Floats = npt.NDArray[np.float32]
 Mask = npt.NDArray[np.bool_]
 Priority = Callable[[Decision], npt.ArrayLike]
-Scaling = Literal["log", "linear"]
-
-DAY = 86_400  # seconds; both scalings of times map it to 1
-LONGEST = 1000 * DAY  # seconds; longer times count as this
-_LN_DAY = float(np.log1p(DAY / 60))
-
-
-def scale_times(seconds: npt.ArrayLike, scaling: Scaling = "log") -> Floats:
-    """Times as a network is shown them: 0 for none, 1 for a day; float32, of the same shape.
-
-    ``"log"``: ``ln(1 + minutes) / ln(1 + 1440)``, in [0, 1.95]. ``"linear"``: days, in
-    [0, 1000]. Longer times than 1000 days count as 1000 days; none may be negative.
-    (Authors' code shows plain seconds; the scaling is ours.)
-    """
-    times = np.array(seconds, dtype=np.float64)
-    _scale(times, scaling)
-    return times.astype(np.float32)
-
-
-def _scale(times: npt.NDArray[np.float64], scaling: Scaling) -> None:
-    """`scale_times` in place: for the few dozen times of a decision, arrays cost more than sums.
-
-    In float64, since float32 would round times of months to tens of seconds.
-    """
-    np.minimum(times, LONGEST, out=times)
-    if scaling == "log":
-        np.multiply(times, 1 / 60, out=times)
-        np.log1p(times, out=times)
-        np.multiply(times, 1 / _LN_DAY, out=times)
-    else:
-        np.multiply(times, 1 / DAY, out=times)
 
 
 class Encoder:
@@ -206,7 +180,7 @@ class Encoder:
         jobs = len(queued)
         times = np.empty(jobs + len(left))
         times[:jobs], times[jobs:] = queued, left
-        _scale(times, self.scaling)
+        scale_in_place(times, self.scaling)
         if len(self._table) != len(left):
             self._table = np.zeros((len(left), 2), dtype=np.float32)
             self._table[0, 0] = 1
@@ -217,144 +191,10 @@ class Encoder:
         """Get to know the decision's run, and refuse one that this encoder is not made for."""
         board = decision._board
         if board is not self._board:
-            _check_machine(decision, self.nodes)
+            check_machine(decision, self.nodes)
             _, size, request = board.arrays()
             self._shown = np.empty((len(size), 2), dtype=np.float32)
             self._shown[:, 0] = size / self.nodes
             self._shown[:, 1] = scale_times(request, self.scaling)
             self._board = board
-        _check_window(decision, self.window)
-
-
-class Features:
-    """Describes each job by a few numbers, and the machine by a few more (ours).
-
-    For networks that score each job of the window alike. All are pure numbers of about the
-    size of 1 on any machine, so that what was learnt on one can be tried on another.
-
-    Parameters
-    ----------
-    nodes, window : int
-        N and W, as for `Encoder`.
-
-    Attributes
-    ----------
-    job_names : tuple of str
-        The F features of a job: ``ln(size) / ln(N + 1)``; ``ln(requested time)`` as
-        `scale_times` has it; its share of the machine; days queued (beyond 30 as 30), their
-        square, and the share of the window's longest queued time; whether it fits the free
-        nodes; the share of the free nodes that it would take, 1 if it does not fit; and how
-        long, by plan, until enough nodes are free for it, as `scale_times` has it, 0 if there
-        are.
-    machine_names : tuple of str
-        The G features of the machine: whether holes are being filled; the share of nodes that
-        is free; ``ln(1 + waiting jobs) / ln(1 + W)``; the window's longest queued time in
-        days (at most 30); ``ln(1 + days of the whole machine that waiting jobs ask for)``;
-        time to the reserved start as `scale_times` has it, and the share of nodes that the
-        reservation can spare, both 0 without a reservation.
-    """
-
-    job_names = (
-        "ln_size",
-        "ln_request",
-        "share_of_machine",
-        "queued_days",
-        "queued_days_squared",
-        "queued_share",
-        "fits",
-        "share_of_free",
-        "until_free",
-    )
-    machine_names = (
-        "backfilling",
-        "free_share",
-        "ln_waiting",
-        "longest_queued_days",
-        "ln_waiting_work",
-        "until_reserved",
-        "spare_share",
-    )
-    longest_days = 30.0
-
-    def __init__(self, nodes: int, window: int = 50) -> None:
-        if nodes < 1 or window < 1:
-            raise DrasLabError(f"nodes and window must be at least 1, not {nodes} and {window}")
-        self.nodes, self.window = nodes, window
-        self._board: Board | None = None  # the run that `_known` is about
-        self._known: Floats  # the features of every job that never change
-        self._work: npt.NDArray[np.float64]  # of every job, in days of the whole machine
-
-    def __call__(self, decision: Decision) -> tuple[Floats, Floats]:
-        """The features, shapes ``[W, F]`` and ``[G]``; rows beyond the candidates are zero."""
-        self._follow(decision)
-        sizes, free, queued = decision.sizes, decision.free, decision.queued_times
-        longest = int(queued.max())
-        jobs = np.zeros((self.window, len(self.job_names)), dtype=np.float32)
-        shown = jobs[: len(sizes)]
-        shown[:, :3] = self._known.take(decision.index, axis=0)
-        days = np.minimum(queued * (1 / DAY), self.longest_days)
-        shown[:, 3] = days
-        shown[:, 4] = days * days
-        shown[:, 5] = queued * (1 / max(longest, 1))
-        fits = sizes <= free
-        shown[:, 6] = fits
-        shown[:, 7] = np.minimum(sizes * (1 / max(free, 1)), 1)
-        if not fits.all():
-            shown[:, 8] = scale_times(self._until_free(decision, sizes))
-
-        waiting, reservation = decision.waiting, decision.reservation
-        work = float(self._work.take(waiting.rows).sum())
-        until_reserved = spare = 0.0
-        if reservation is not None:
-            until_reserved = float(scale_times(reservation.start - decision.time))
-            spare = reservation.extra / self.nodes
-        machine = (
-            decision.level is Level.BACKFILL,
-            free / self.nodes,
-            math.log1p(len(waiting)) / math.log1p(self.window),
-            min(longest / DAY, self.longest_days),
-            math.log1p(work),
-            until_reserved,
-            spare,
-        )
-        return jobs, np.array(machine, dtype=np.float32)
-
-    def _follow(self, decision: Decision) -> None:
-        """Get to know the decision's run, and refuse one of another machine or window."""
-        board = decision._board
-        if board is not self._board:
-            _check_machine(decision, self.nodes)
-            _, size, request = board.arrays()
-            self._known = np.empty((len(size), 3), dtype=np.float32)
-            self._known[:, 0] = np.log(size) / math.log(self.nodes + 1)
-            self._known[:, 1] = scale_times(request)
-            self._known[:, 2] = size / self.nodes
-            self._work = size * (request / (self.nodes * DAY))
-            self._board = board
-        _check_window(decision, self.window)
-
-    @staticmethod
-    def _until_free(decision: Decision, sizes: IntArray) -> IntArray:
-        """Seconds until so many nodes are free if all running jobs take what they asked for."""
-        ends, widths = decision.releases()
-        free = np.zeros(len(widths) + 1, dtype=np.int64)
-        widths.cumsum(out=free[1:])
-        times = np.zeros(len(widths) + 1, dtype=np.int64)
-        np.subtract(ends, decision.time, out=times[1:])
-        return times.take(free.searchsorted(sizes - decision.free))
-
-
-def _check_machine(decision: Decision, nodes: int) -> None:
-    if decision.nodes != nodes:
-        raise DrasLabError(
-            f"this is made for a machine of {nodes} nodes, and the run is on {decision.nodes}; "
-            f"run with nodes={nodes}, or coarsen the trace"
-        )
-
-
-def _check_window(decision: Decision, window: int) -> None:
-    if len(decision.rows) > window:
-        raise DrasLabError(
-            f"a decision offers {len(decision.rows)} jobs, and this is made for a window of "
-            f"{window}; run with window={window}"
-        )
+        check_window(decision, self.window)

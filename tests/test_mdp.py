@@ -269,6 +269,89 @@ def test_when_enough_nodes_will_be_free() -> None:
     assert until.tolist() == pytest.approx(expected)
 
 
+def features_plainly(decision: Decision, window: int) -> tuple[list[list[float]], list[float]]:
+    """The features from what anyone can read of a decision, job by job."""
+
+    def scaled(seconds: int) -> float:
+        return math.log1p(min(seconds, 1000 * DAY) / 60) / LN_DAY
+
+    nodes, free, now = decision.nodes, decision.free, decision.time
+    queued = [now - job.submit_time for job in decision.candidates]
+    releases = sorted(decision.release_times().tolist())
+    rows = []
+    for job, waited in zip(decision.candidates, queued, strict=True):
+        days = min(waited / DAY, 30)
+        rows.append(
+            [
+                math.log(job.size) / math.log(nodes + 1),
+                scaled(job.requested_time),
+                job.size / nodes,
+                days,
+                days**2,
+                waited / max(*queued, 1),
+                job.size <= free,
+                min(job.size / max(free, 1), 1),
+                scaled(releases[job.size - 1] - now),  # so many nodes are free then
+            ]
+        )
+    rows += [[0] * 9] * (window - len(rows))
+    work = sum(job.size * job.requested_time for job in decision.queue) / nodes / DAY
+    held = decision.reservation
+    return rows, [
+        decision.level is Level.BACKFILL,
+        free / nodes,
+        math.log1p(len(decision.queue)) / math.log1p(window),
+        min(max(queued) / DAY, 30),
+        math.log1p(work),
+        scaled(held.start - now) if held else 0,
+        held.extra / nodes if held else 0,
+    ]
+
+
+@settings(max_examples=120, deadline=None)
+@given(workloads(), backfills, overruns, st.integers(0, 99), st.sampled_from([0.2, 0.6, 1]))
+def test_features_are_those_of_a_plain_construction(
+    workload: Workload, backfill: str, overrun: str, seed: int, often: float
+) -> None:
+    """Asked at some decisions only, so that what is kept up to date must catch up."""
+    features = Features(workload.nodes, 14)
+    rng = random.Random(seed)
+    for _ in range(2):
+        simulation = Simulation(
+            trace_of(workload.jobs, workload.nodes), window=14, backfill=backfill, overrun=overrun
+        )
+        while (decision := simulation.next_decision()) is not None:
+            if rng.random() < often:
+                expected = features_plainly(decision, 14)
+                for shown, plain in zip(features(decision), expected, strict=True):
+                    assert shown == pytest.approx(np.array(plain, dtype=float), rel=1e-6)
+                assert (features(decision)[0] <= features.job_high).all()
+                assert (features(decision)[1] <= features.machine_high).all()
+            simulation.apply(rng.randrange(len(decision.candidates)))
+
+
+def test_features_stay_in_their_bounds() -> None:
+    """A wait of 40 days, requests beyond 1000 days, more work than counts."""
+    far = 10**13
+    jobs = [(1, 0, 8, far, far), *[(k, 0, 8, far, 5) for k in range(2, 102)]]
+    _, decision = decision_at(
+        40 * DAY, [*jobs, (200, 40 * DAY, 8, far, 5)], 8, backfill="none", window=4
+    )
+    features = Features(8, 4)
+    shown, machine = features(decision)
+    high = dict(zip(features.job_names, features.job_high.tolist(), strict=True))
+    assert high["queued_days"] == 30
+    assert high["queued_days_squared"] == 900
+    for name in ("ln_request", "queued_days", "queued_days_squared", "until_free"):
+        k = features.job_names.index(name)
+        assert shown[0, k] == features.job_high[k], name
+    # 102 jobs of 10**13 s are 1.2e10 days of the machine.
+    k = features.machine_names.index("ln_waiting_work")
+    assert machine[k] == features.machine_high[k] == pytest.approx(math.log1p(10**9))
+    assert (machine <= features.machine_high).all()
+    assert features.vector(decision).tolist() == [*shown.ravel().tolist(), *machine.tolist()]
+
+
 # -- what does not go together -----------------------------------------------------------------
 
 

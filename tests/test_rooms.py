@@ -46,7 +46,9 @@ ROOMS = {
     "knapsack": "jobs decisions rewards",
     "policies": "jobs decisions simulator knapsack",
     "metrics": "jobs traces cluster results simulator",
-    "mdp": "jobs cluster decisions simulator rewards",
+    "scaling": "",
+    "features": "jobs board decisions scaling",
+    "mdp": "jobs cluster decisions simulator rewards scaling features",
     "networks": "jobs",
     "scorers": "jobs networks",
     "twins": "jobs networks scorers",
@@ -74,6 +76,7 @@ OUTSIDE = {
 WITHOUT_PANDAS = {
     *("jobs", "cluster", "holes", "board", "decisions", "log", "engine"),
     *("easy", "conservative", "rewards", "knapsack", "policies", "mdp"),
+    *("scaling", "features"),
     *("networks", "scorers", "twins"),
 }
 
