@@ -16,6 +16,7 @@ from .jobs import DrasLabError
 from .results import HOWS, Result
 
 FloatArray = npt.NDArray[np.float64]
+Results = Result | Mapping[str, Result] | Iterable[Result]
 TAU = 10.0
 
 # Upper bounds of the size classes as shares of the machine, so that machines can be compared.
@@ -129,9 +130,7 @@ def summary(result: Result, tau: float = TAU) -> dict[str, Any]:
     }
 
 
-def compare(
-    results: Mapping[str, Result] | Iterable[Result], tau: float = TAU, baseline: str | None = None
-) -> pd.DataFrame:
+def compare(results: Results, tau: float = TAU, baseline: str | None = None) -> pd.DataFrame:
     """One row a result, mean and maximum side by side.
 
     Columns: ``mean_wait_h``, ``median_wait_h``, ``max_wait_h`` (hours), ``mean_bounded_slowdown``,
@@ -140,7 +139,7 @@ def compare(
 
     Parameters
     ----------
-    results : mapping from name to Result, or iterable of Result
+    results : Result, mapping from name to Result, or iterable of Result
         An iterable is named by its results' policies.
     tau : float
         Bound of the bounded slowdown, in seconds.
@@ -152,17 +151,9 @@ def compare(
     DrasLabError
         If two results have one name, or there is none with the baseline's.
     """
-    if isinstance(results, Mapping):
-        pairs = list(results.items())
-    else:
-        pairs = [(result.policy, result) for result in results]
-    names = [name for name, _ in pairs]
-    if not names:
-        raise DrasLabError("there are no results to compare")
-    if len(set(names)) < len(names):
-        raise DrasLabError(f"two results have one name ({', '.join(names)}); pass a mapping")
+    by_name = named(results)
     rows = []
-    for name, result in pairs:
+    for name, result in by_name.items():
         s = summary(result, tau)
         hours = {
             f"{key}_wait_h": np.nan if s[f"{key}_wait_s"] is None else s[f"{key}_wait_s"] / 3600
@@ -182,11 +173,51 @@ def compare(
     table = pd.DataFrame(rows).set_index("policy")
     if baseline is not None:
         if baseline not in table.index:
-            raise DrasLabError(f"baseline {baseline!r} is not among {', '.join(names)}")
+            raise DrasLabError(f"baseline {baseline!r} is not among {', '.join(by_name)}")
         for key in ("mean", "max"):
             column = table[f"{key}_wait_h"]
             table[f"{key}_wait_ratio"] = column / column[baseline]
     return table
+
+
+def named(results: Results) -> dict[str, Result]:
+    """Results by name: a mapping's own names, else those of their policies.
+
+    Raises
+    ------
+    DrasLabError
+        If there are none, or two have one name.
+    """
+    if isinstance(results, Result):
+        results = [results]
+    if isinstance(results, Mapping):
+        pairs = list(results.items())
+    else:
+        pairs = [(result.policy, result) for result in results]
+    names = [name for name, _ in pairs]
+    if not names:
+        raise DrasLabError("there are no results to compare")
+    if len(set(names)) < len(names):
+        raise DrasLabError(f"two results have one name ({', '.join(names)}); pass a mapping")
+    return dict(pairs)
+
+
+def size_classes(
+    result: Result, shares: tuple[float, ...] = SIZE_CLASSES
+) -> tuple[list[str], npt.NDArray[np.int64]]:
+    """The labels of the size classes (nodes, as ``"1-43"``), and the class of each job.
+
+    Returns
+    -------
+    list of str, int64 array of shape ``[jobs]``
+        An index into the labels; -1 for a refused job.
+    """
+    # On a small machine several bounds may be one number of nodes: one class then.
+    bounds = sorted({max(int(result.nodes * share), 1) for share in shares[:-1]} | {result.nodes})
+    lower = [1, *(bound + 1 for bound in bounds[:-1])]
+    labels = [f"{a}-{b}" if a < b else str(b) for a, b in zip(lower, bounds, strict=True)]
+    which = np.searchsorted(bounds, result.size, side="left")
+    return labels, np.where(result.ran, which, -1)
 
 
 def by_class(
@@ -204,12 +235,9 @@ def by_class(
     tau : float
         Bound of the bounded slowdown, in seconds.
     """
-    # On a small machine several bounds may be one number of nodes: one class then.
-    bounds = sorted({max(int(result.nodes * share), 1) for share in shares[:-1]} | {result.nodes})
-    lower = [1, *(bound + 1 for bound in bounds[:-1])]
-    labels = [f"{a}-{b}" if a < b else str(b) for a, b in zip(lower, bounds, strict=True)]
-    which = np.searchsorted(bounds, result.size[result.ran], side="left")
-    return _grouped(result, [labels[k] for k in which], labels, tau).rename_axis("size")
+    labels, which = size_classes(result, shares)
+    keys = [labels[k] for k in which[result.ran]]
+    return _grouped(result, keys, labels, tau).rename_axis("size")
 
 
 def by_how(result: Result, tau: float = TAU) -> pd.DataFrame:

@@ -1,7 +1,9 @@
-"""Figures: every function draws on an `Axes`, returns it, and shows nothing.
+"""What all figures share: the style, the axes, the text alternative; and the comparing charts.
 
-The palette is Okabe and Ito's, which the colour-blind can tell apart; every axis has a unit.
-Each figure has a text alternative, `alt_text(ax)`, for a notebook or a web page.
+Every function that draws takes an `Axes` or makes one, returns it, and shows nothing. The
+palette is Okabe and Ito's, which the colour-blind can tell apart; hatches, dashes and markers
+say the same where colour is gone; every axis has a unit. Each figure has a text alternative,
+`alt_text(ax)`, for a notebook or a web page.
 """
 
 from __future__ import annotations
@@ -9,17 +11,26 @@ from __future__ import annotations
 import io
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any, NamedTuple
 
 import matplotlib as mpl
 import matplotlib.rcsetup
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.projections.polar import PolarAxes
 
+from .jobs import DrasLabError, How
+
 # Okabe and Ito, "Color Universal Design", 2008.
 PALETTE = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#56B4E9", "#CC79A7", "#000000", "#F0E442")
+HATCHES = ("", "///", "...", "xxx", "\\\\\\\\", "++", "oo", "**")
+# How a job ran, as every figure shows it. Light, dark and lighter: three greys on paper too.
+HOW_COLOURS = {How.READY: "#56B4E9", How.RESERVED: "#D55E00", How.BACKFILLED: "#F0E442"}
+HOW_HATCHES = {How.READY: "", How.RESERVED: "///", How.BACKFILLED: "..."}
+EDGE = "#333333"
 _DASHES = ("-", "--", "-.", ":")
 _MARKERS = "osD^v<>"  # lines are told apart by these too: on paper colour may be gone
 _STYLE = {
@@ -39,7 +50,7 @@ _STYLE = {
 # What a Kiviat chart shows, with its label and whether small is good.
 KIVIAT = (
     ("mean_wait_h", "mean wait", True),
-    ("max_wait_h", "maximum wait", True),
+    ("max_wait_h", "maximum\nwait", True),
     ("mean_bounded_slowdown", "bounded\nslowdown", True),
     ("utilisation", "utilisation", False),
     ("makespan_d", "makespan", True),
@@ -53,7 +64,104 @@ def use_style() -> Iterator[None]:
         yield
 
 
-def bars(table: pd.DataFrame, column: str, label: str, ax: Axes) -> Axes:
+class TimeAxis(NamedTuple):
+    """Times of a log as a figure shows them: since `origin`, in units of `seconds`."""
+
+    origin: int
+    seconds: int
+    unit: str
+
+    def at(self, time: Any) -> Any:
+        """Where a time of the log, or an array of them, is on the axis."""
+        return (time - self.origin) / self.seconds
+
+    @property
+    def label(self) -> str:
+        """The label of the axis."""
+        return f"time since the first submission ({self.unit})"
+
+
+def time_axis(origin: int, span: float) -> TimeAxis:
+    """The axis for `span` seconds: days from 4 days on, hours from 4 hours, else minutes, seconds.
+
+    `origin`, in the log's own seconds, becomes 0.
+    """
+    for seconds, unit, least in ((86400, "days", 345_600), (3600, "hours", 14_400)):
+        if span >= least:
+            return TimeAxis(int(origin), seconds, unit)
+    return TimeAxis(int(origin), *((60, "minutes") if span >= 600 else (1, "seconds")))
+
+
+def axes_for(
+    ax: Axes | None, figsize: tuple[float, float] = (8.0, 4.5), projection: str | None = None
+) -> Axes:
+    """`ax`, or that of a new figure in the project's style.
+
+    The new figure is pyplot's, so that a notebook shows it at the end of the cell; elsewhere
+    whoever asked for it closes it.
+    """
+    if ax is not None:
+        return ax
+    from matplotlib import pyplot as plt  # only here: those who bring their axes need no pyplot
+
+    with use_style():
+        figure = plt.figure(figsize=figsize, layout="constrained")
+        return figure.add_subplot(projection=projection)
+
+
+def grid_for(
+    axes: Any, rows: int, columns: int, figsize: tuple[float, float], **options: Any
+) -> npt.NDArray[Any]:
+    """`axes` as an array of shape ``[rows, columns]``, or that of a new figure.
+
+    Raises
+    ------
+    DrasLabError
+        If it is another number of axes.
+    """
+    if axes is None:
+        from matplotlib import pyplot as plt
+
+        with use_style():
+            figure = plt.figure(figsize=figsize, layout="constrained")
+            axes = figure.subplots(rows, columns, squeeze=False, **options)
+    given = np.asarray(axes, dtype=object)
+    if given.size != rows * columns:
+        raise DrasLabError(f"this figure needs {rows * columns} axes, and not {given.size}")
+    return given.reshape(rows, columns)
+
+
+def say(ax: Axes, text: str) -> Axes:
+    """A figure that says why there is nothing to draw."""
+    ax.set(xticks=[], yticks=[])
+    ax.text(0.5, 0.5, text, ha="center", va="center", transform=ax.transAxes, wrap=True)
+    set_alt(ax, text[:1].upper() + text[1:] + ".")
+    return ax
+
+
+def plain(name: object) -> str:
+    """A name as a figure can show it: "$" begins no formula, "_" does not hide it in a legend."""
+    text = str(name).replace("$", r"\$")
+    return f" {text}" if text.startswith("_") else text
+
+
+def legend_beside(ax: Axes, **options: Any) -> None:
+    """A legend to the right of the axes, where it hides nothing."""
+    look: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0), "frameon": False}
+    ax.legend(**{"fontsize": 8, "title_fontsize": 8, "alignment": "left"} | look | options)
+
+
+def line_look(k: int) -> dict[str, Any]:
+    """Colour and dashes of the k-th line; no two of the first 32 are alike."""
+    turn = k // len(PALETTE)
+    return {
+        "color": PALETTE[k % len(PALETTE)],
+        "linestyle": _DASHES[(k + turn) % len(_DASHES)],
+        "linewidth": 1.5,
+    }
+
+
+def bars(table: pd.DataFrame, column: str, label: str, ax: Axes | None = None) -> Axes:
     """One horizontal bar a policy, the number beside it.
 
     Parameters
@@ -64,10 +172,11 @@ def bars(table: pd.DataFrame, column: str, label: str, ax: Axes) -> Axes:
         What to draw.
     label : str
         The axis label, with its unit.
-    ax : Axes
+    ax : Axes, optional
         Where to draw.
     """
-    names = [str(name) for name in table.index]
+    ax = axes_for(ax)
+    names = [plain(name) for name in table.index]
     values = table[column].to_numpy(dtype=float)
     drawn = ax.barh(names, values, color=PALETTE[0])
     ax.bar_label(drawn, labels=[f"{value:,.3g}" for value in values], padding=3, fontsize=8)
@@ -76,7 +185,7 @@ def bars(table: pd.DataFrame, column: str, label: str, ax: Axes) -> Axes:
     ax.margins(x=0.15)
     ax.set_xlabel(label)
     shown = "; ".join(f"{name} {value:,.3g}" for name, value in zip(names, values, strict=True))
-    _set_alt(ax, f"Bar chart of {label} by policy: {shown}.")
+    set_alt(ax, f"Bar chart of {label} by policy: {shown}.")
     return ax
 
 
@@ -89,16 +198,15 @@ def normalised(table: pd.DataFrame) -> pd.DataFrame:
     for column, _, small in KIVIAT:
         values = table[column].astype(float)
         if small:
-            best = values.min()
-            # Nobody waited at all: as good as the best only if the best is zero too.
-            out[column] = (best / values.where(values > 0)).fillna(1.0)
+            # Nobody waited at all: nothing is better. (Where nothing ran there is no number.)
+            out[column] = (values.min() / values.where(values > 0)).mask(values == 0, 1.0)
         else:
             best = values.max()
             out[column] = values / best if best else values
     return pd.DataFrame(out, index=table.index)
 
 
-def kiviat(table: pd.DataFrame, ax: Axes) -> Axes:
+def kiviat(table: pd.DataFrame, ax: Axes | None = None) -> Axes:
     """Kiviat (radar) chart of `metrics.compare`'s table: outside is better.
 
     Each measure is divided by the best policy's, so that 1 on the rim is the best of those
@@ -109,6 +217,7 @@ def kiviat(table: pd.DataFrame, ax: Axes) -> Axes:
     TypeError
         If `ax` is not polar: make it with ``subplot_kw={"projection": "polar"}``.
     """
+    ax = axes_for(ax, (7.5, 4.6), "polar")
     if not isinstance(ax, PolarAxes):
         raise TypeError('a Kiviat chart needs polar axes: subplot_kw={"projection": "polar"}')
     shares = normalised(table)
@@ -119,20 +228,24 @@ def kiviat(table: pd.DataFrame, ax: Axes) -> Axes:
         ax.plot(
             closed,
             np.append(values, values[0]),
-            label=str(name),
-            color=PALETTE[k % len(PALETTE)],
-            linestyle=_DASHES[(k + k // len(PALETTE)) % len(_DASHES)],
+            label=plain(name),
             marker=_MARKERS[k % len(_MARKERS)],
             markersize=4,
-            linewidth=1.5,
+            **line_look(k),
         )
     ax.set_theta_offset(np.pi / 2)
     ax.set_theta_direction(-1)
     ax.set_xticks(angles, [label for _, label, _ in KIVIAT])
-    ax.tick_params(axis="x", pad=12)
+    ax.tick_params(axis="x", pad=8)
+    for text, angle in zip(ax.get_xticklabels(), angles, strict=True):
+        side = round(float(np.sin(angle)), 6)
+        text.set_horizontalalignment("left" if side > 0 else "right" if side < 0 else "center")
     ax.set_ylim(0, 1.02)
     ax.set_yticks([0.25, 0.5, 0.75, 1.0], ["", "0.5", "", "1 = best"], fontsize=8)
-    ax.legend(loc="center left", bbox_to_anchor=(1.3, 0.5))
+    ax.set_xlabel(
+        "share of the best policy's: best / value,\nfor utilisation value / best", fontsize=8
+    )
+    legend_beside(ax, loc="center left", bbox_to_anchor=(1.35, 0.5))
     worst = "; ".join(
         f"{name}: "
         + ", ".join(
@@ -140,7 +253,7 @@ def kiviat(table: pd.DataFrame, ax: Axes) -> Axes:
         )
         for name, row in shares.iterrows()
     )
-    _set_alt(ax, f"Kiviat chart, each measure as a share of the best policy's. {worst}.")
+    set_alt(ax, f"Kiviat chart, each measure as a share of the best policy's. {worst}.")
     return ax
 
 
@@ -150,11 +263,13 @@ def alt_text(drawn: Axes | Figure) -> str:
     In a notebook: ``display(figure, metadata={"image/png": {"alt": alt_text(figure)}})``.
     """
     if isinstance(drawn, Figure):
-        return " ".join(filter(None, [drawn.get_suptitle() + ".", *map(alt_text, drawn.axes)]))
+        title = drawn.get_suptitle()
+        return " ".join(filter(None, [title and f"{title}.", *map(alt_text, drawn.axes)]))
     return str(getattr(drawn, "_dras_alt_text", ""))
 
 
-def _set_alt(ax: Axes, text: str) -> None:
+def set_alt(ax: Axes, text: str) -> None:
+    """Give what was drawn on `ax` its text alternative."""
     ax._dras_alt_text = text  # type: ignore[attr-defined]
 
 

@@ -17,7 +17,7 @@ _SPREADS = {
     "requested_time_s": "requested time, s",
     "request_over_run": "requested / run time",
 }
-_DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 
 
 def describe(table: pd.DataFrame, nodes: int, header: Header = ()) -> dict[str, Any]:
@@ -99,7 +99,7 @@ def as_text(facts: dict[str, Any], name: str) -> str:
         f"submitted by hour of the day, from midnight ({facts['arrivals_clock']}):",
         *("".join(f"{jobs:>8}" for jobs in hours[k : k + 12]) for k in (0, 12)),
         "submitted by day of the week:",
-        "".join(f"{day:>8}" for day in _DAYS),
+        "".join(f"{day:>8}" for day in DAYS),
         "".join(f"{jobs:>8}" for jobs in days),
     ]
     return "\n".join(lines)

@@ -90,6 +90,17 @@ def test_by_class(result: Result) -> None:
     assert math.isnan(table.loc["1", "mean_wait_s"])
 
 
+def test_size_classes(result: Result) -> None:
+    labels, which = metrics.size_classes(result, shares=(0.4, 0.6, 1.0))
+    assert labels == ["1-4", "5-6", "7-10"]
+    assert which.tolist() == [1, 2, 0, -1]  # job 4 is wider than the machine
+
+
+def test_named(result: Result) -> None:
+    assert metrics.named(result) == metrics.named([result]) == {"fcfs": result}
+    assert list(metrics.named({"b": result, "a": result})) == ["b", "a"]
+
+
 def test_compare(result: Result) -> None:
     other = simulate(
         trace_of([(1, 0, 6, 100, 100), (2, 10, 8, 20, 4), (3, 10, 4, 50, 50)], 10),

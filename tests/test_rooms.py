@@ -55,7 +55,15 @@ ROOMS = {
     "agents": "jobs files decisions policies rewards mdp networks scorers twins simulator",
     "training": "jobs files traces workloads results simulator metrics rewards mdp agents",
     "plotting": "jobs traces cluster results metrics",
-    "widgets": "jobs traces cluster decisions results simulator policies metrics plotting",
+    "groups": "jobs results metrics plotting",
+    "gantt": "jobs results plotting groups",
+    "curves": "jobs results metrics plotting",
+    "classes": "jobs results metrics plotting",
+    "breakdown": "results metrics plotting classes",
+    "anatomy": "traces summaries plotting",
+    "choices": "jobs log results plotting",
+    "widgets": "jobs traces cluster decisions results simulator policies metrics plotting gantt"
+    " curves classes breakdown choices",
     "env": "jobs traces workloads decisions results simulator rewards mdp",
     # the command line: its arguments, its commands
     "arguments": "jobs policies simulator",
@@ -69,7 +77,10 @@ OUTSIDE = {
     "torch": {"networks", "scorers", "twins", "agents", "training"},
     "ipywidgets": {"widgets"},
     "IPython": {"widgets"},
-    "matplotlib": {"plotting", "widgets"},
+    "matplotlib": {
+        *("plotting", "groups", "gantt", "curves", "classes", "breakdown", "anatomy", "choices"),
+        "widgets",
+    },
     "gymnasium": {"env"},
 }
 # The engine asks for jobs and numbers, never for tables.
