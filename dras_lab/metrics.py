@@ -287,3 +287,30 @@ def _node_seconds_before(result: Result, edges: npt.NDArray[np.int64]) -> FloatA
     k = np.searchsorted(times, edges, side="right") - 1
     inside = np.where(k >= 0, area[k] + levels[k] * (edges - times[np.maximum(k, 0)]), 0.0)
     return np.asarray(inside, dtype=np.float64)
+
+
+def wait_ratios(result: Result, baseline: Result) -> tuple[float, float]:
+    """Mean and maximum wait as ratios to another run's of the same trace.
+
+    Raises
+    ------
+    DrasLabError
+        If nobody waited in the other run: there is nothing to compare with.
+    """
+    waits, others = _waits_and_runs(result)[0], _waits_and_runs(baseline)[0]
+    if not others.any():
+        raise DrasLabError(
+            f"{baseline.trace_name}: no job waits under {baseline.policy}, so there is nothing to "
+            "improve on; take more jobs, a smaller machine or a higher load"
+        )
+    return float(waits.mean() / others.mean()), float(waits.max() / others.max())
+
+
+def balance(mean_ratio: float, max_ratio: float, limit: float = 1.1, price: float = 2.0) -> float:
+    """One number for a mean and a maximum wait, smaller is better: no mean by starving jobs.
+
+    ``mean_ratio + price * max(0, max_ratio - limit)``: the mean alone counts as long as the
+    maximum is at most `limit` times the baseline's; beyond it a hundredth of the maximum costs
+    as much as `price` hundredths of the mean. Ours; this is how checkpoints and rules are chosen.
+    """
+    return mean_ratio + price * max(0.0, max_ratio - limit)

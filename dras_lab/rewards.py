@@ -1,9 +1,11 @@
 """Rewards: what a choice is worth to an agent, and to the knapsack policy.
 
 A reward is any callable that takes a `Decision` and the index that was chosen (None for a
-pass) and returns a number, before the choice is carried out. The two here are DRAS's. What is
-marked *authors' code* was read in the public code of the authors of DRAS (Fan et al., arXiv
-2102.06243); *our reading* is of the paper.
+pass) and returns a number, before the choice is carried out. One that tells what each hour
+costs until the next decision, and not what the choice is worth by itself, says ``rate = True``;
+agents whose clock runs in hours then count it by the hour. What is marked *authors' code* was
+read in the public code of the authors of DRAS (Fan et al., arXiv 2102.06243); *our reading* is
+of the paper, *ours* is neither.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -91,6 +94,7 @@ class Capacity:
 
     unit: float = 1.0
     name: str = "capacity"
+    rate: ClassVar[bool] = True
 
     def __call__(self, decision: Decision, index: int | None) -> float:
         """The reward of the state in which the choice is made; the same for every `index`."""
@@ -101,9 +105,50 @@ class Capacity:
         return np.asarray(self.unit / decision.requested_times)
 
 
+@dataclass(frozen=True)
+class Waits:
+    """For short waits and no very long ones (ours).
+
+    Each waiting job costs ``1 - late + late * (queued time / days) ** power`` an hour: summed
+    over time that is its wait, and a share that grows faster than the wait. `late` moves along
+    the trade-off between the mean wait and the maximum: 0 is the mean alone.
+
+    Parameters
+    ----------
+    late : float
+        In [0, 1].
+    days : float
+        Queued time, in days, at which the second term is as dear as the first.
+    power : float
+        How fast it grows.
+    unit : float
+        The reward is in units of so many jobs.
+    """
+
+    late: float = 0.3
+    days: float = 2.0
+    power: float = 2.0
+    unit: float = 20.0
+    name: str = "waits"
+    rate: ClassVar[bool] = True
+
+    def __call__(self, decision: Decision, index: int | None) -> float:
+        """The reward of the state in which the choice is made; the same for every `index`."""
+        return -float(self._costs(decision.waiting.queued_times).sum()) / self.unit
+
+    def values(self, decision: Decision) -> FloatArray:
+        """What each candidate adds if it starts, shape ``[candidates]``: its term goes away."""
+        return self._costs(decision.queued_times) / self.unit
+
+    def _costs(self, queued: npt.NDArray[np.int64]) -> FloatArray:
+        aged = (queued * (1 / (self.days * 86_400))) ** self.power
+        return np.asarray(1 - self.late + self.late * aged)
+
+
 capability = Capability()
 capacity = Capacity()
-REWARDS: dict[str, Reward] = {"capability": capability, "capacity": capacity}
+waits = Waits()
+REWARDS: dict[str, Reward] = {"capability": capability, "capacity": capacity, "waits": waits}
 
 
 def make_reward(reward: str | Reward) -> Reward:

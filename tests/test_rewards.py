@@ -120,7 +120,7 @@ def test_rewards_by_name() -> None:
     assert make_reward("capability") is capability
     assert make_reward("capacity") is capacity
     assert make_reward(len) is len  # type: ignore[comparison-overlap, arg-type]
-    assert [reward_name(reward) for reward in REWARDS.values()] == ["capability", "capacity"]
+    assert [reward_name(reward) for reward in REWARDS.values()] == ["capability", "capacity", "waits"]
     with pytest.raises(DrasLabError, match="no reward 'speed'; the rewards are capability, cap"):
         make_reward("speed")
 

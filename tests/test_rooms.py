@@ -52,8 +52,10 @@ ROOMS = {
     "networks": "jobs",
     "scorers": "jobs networks",
     "twins": "jobs networks scorers",
-    "agents": "jobs files decisions policies rewards mdp networks scorers twins simulator",
-    "training": "jobs files traces workloads results simulator metrics rewards mdp agents",
+    "agents": "jobs files decisions rewards mdp networks scorers twins",
+    "rules": "jobs traces decisions policies simulator metrics",
+    "runs": "jobs files agents",
+    "training": "jobs traces workloads simulator policies metrics agents runs",
     "plotting": "jobs traces cluster results metrics",
     "groups": "jobs results metrics plotting",
     "gantt": "jobs results plotting groups",
@@ -74,7 +76,7 @@ ROOMS = {
 
 # The rooms that may import what is slow to load, or need not be installed.
 OUTSIDE = {
-    "torch": {"networks", "scorers", "twins", "agents", "training"},
+    "torch": {"networks", "scorers", "twins", "agents", "runs"},
     "ipywidgets": {"widgets"},
     "IPython": {"widgets"},
     "matplotlib": {
@@ -102,14 +104,20 @@ def parsed(path: Path) -> ast.Module:
     return ast.parse(path.read_text(encoding="utf-8"), filename=str(path))
 
 
-def imports(tree: ast.Module) -> Iterator[str]:
-    """Every import at any depth: `dras_lab.room` for the library's own, else the top name."""
+def imports(tree: ast.Module, depth: int = 0) -> Iterator[str]:
+    """Every import at any depth: `dras_lab.room` for the library's own, else the top name.
+
+    `depth`: how many folders below the library's the file lies. What a room that is a folder
+    imports from itself is its own affair.
+    """
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             for name in node.names:
                 parts = name.name.split(".")
                 yield ".".join(parts[:2]) if parts[0] == "dras_lab" else parts[0]
         elif isinstance(node, ast.ImportFrom):
+            if 0 < node.level <= depth:
+                continue
             parts = (node.module or "").split(".") if node.module else []
             if node.level == 0 and parts[0] != "dras_lab":
                 yield parts[0]
@@ -123,14 +131,14 @@ def imports(tree: ast.Module) -> Iterator[str]:
                         yield f"dras_lab.{name.name}"
 
 
-def wrong_imports(room: str, tree: ast.Module) -> list[str]:
+def wrong_imports(room: str, tree: ast.Module, depth: int = 0) -> list[str]:
     """What the table does not allow in a room, as sentences."""
     if room not in ROOMS:
         return [f"{room} is not in the table: give it a line in ROOMS of tests/test_rooms.py"]
     allowed = set(ROOMS) if ROOMS[room] == "*" else set(ROOMS[room].split())
     declared = {"numpy", "pandas", "matplotlib", "tqdm", *OUTSIDE}
     wrong = []
-    for name in imports(tree):
+    for name in imports(tree, depth):
         if name.startswith("dras_lab"):
             other = name.removeprefix("dras_lab.")
             if other not in allowed:
@@ -147,8 +155,8 @@ def wrong_imports(room: str, tree: ast.Module) -> list[str]:
 def test_rooms_lean_on_each_other_as_the_table_says():
     wrong = []
     for path in modules():
-        room = path.relative_to(LIBRARY).with_suffix("").parts[0]
-        wrong += wrong_imports(room, parsed(path))
+        where = path.relative_to(LIBRARY).with_suffix("").parts
+        wrong += wrong_imports(where[0], parsed(path), len(where) - 1)
     assert not wrong, "\n".join(wrong)
 
 
