@@ -36,7 +36,7 @@ demo:
 
 # A notebook's cells must run in one process, in order: --dist loadfile keeps a file together.
 test:
-	@$(INSTALL) agents test
+	@$(INSTALL) agents examples test
 	$(PYTEST) -n auto --maxprocesses 4 --dist loadfile --nbval --nbval-current-env \
 	    tests $(wildcard notebooks) $(ARGS)
 

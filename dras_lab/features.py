@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import math
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from itertools import accumulate
+from struct import pack_into
 
 import numpy as np
-import numpy.typing as npt
 
 from .board import Board
 from .decisions import Decision
 from .jobs import DrasLabError, Level
-from .scaling import DAY, LN_DAY, LONGEST, Floats, scale_in_place, scale_times
+from .scaling import DAY, LN_DAY, LONGEST, Floats, scale_times
 
 
 class Features:
@@ -81,54 +81,56 @@ class Features:
         self.machine_high = np.array(
             [1, 1, most / self._ln_window, longest, most, time, 1], np.float32
         )
-        self.size = window * count + len(self.machine_names)
+        self._split = window * count  # where in the vector the machine begins
+        self.size = self._split + len(self.machine_names)
+        self._machine = f"{len(self.machine_names)}f"
         self._board: Board | None = None  # the run that what follows is about
-        self._known: npt.NDArray[np.float64]  # of every job, what its features are made of
-        # All features of a job but two are (known - shift) * scale, kept between 0 and a cap.
-        self._shift, self._scale = np.zeros(count), np.ones(count)
-        self._scale[3], self._scale[6] = -1 / DAY, -1
-        self._floor, self._cap = np.zeros(count), np.full(count, np.inf)
-        self._cap[3:8] = longest, longest, 1, 1, 1
+        self._known: list[tuple[float, float, float, int, int]]  # of every job what stays
         self._submitted = self._moved = 0  # rows and moves that the next two know of
         self._waiting = self._area = 0  # jobs that wait, and the node seconds they ask for
 
     def __call__(self, decision: Decision) -> tuple[Floats, Floats]:
         """The features, shapes ``[W, F]`` and ``[G]``; rows beyond the candidates are zero."""
-        vector = self.vector(decision)
-        split = self.window * len(self.job_names)
+        vector, split = self.vector(decision), self._split
         return vector[:split].reshape(self.window, -1), vector[split:]
 
     def vector(self, decision: Decision) -> Floats:
         """The same as one vector, shape ``[W F + G]``: job after job, then the machine."""
         board = self._follow(decision)
-        rows, now, free = decision.rows, decision.time, decision.free
+        now, free, rows = decision.time, decision.free, decision.rows
+        known = self._known
         longest = now - board.submit[rows[0]]  # the queue is in order of submission
-        shift, scale = self._shift, self._scale
-        shift[3] = shift[5] = now
-        shift[6] = free + 1
-        scale[5] = -1 / max(longest, 1)
-        scale[7] = 1 / max(free, 1)
-        # A few operations on one small table: for so few numbers each call costs the same.
-        jobs = self._known.take(decision.index, axis=0)
-        until: npt.NDArray[np.float64] | float = 0.0
-        if max(map(board.size.__getitem__, rows)) > free:
-            until = self._until_free(decision, jobs[:, 8])
-        jobs -= shift
-        jobs *= scale
-        np.minimum(jobs, self._cap, out=jobs)
-        np.maximum(jobs, self._floor, out=jobs)
-        np.multiply(jobs[:, 3], jobs[:, 3], out=jobs[:, 4])
-        jobs[:, 8] = until
+        per_day, per_longest, per_free = 1 / DAY, 1 / max(longest, 1), 1 / max(free, 1)
+        most = self.longest_days
+        # Plain Python: for the few jobs of a window, arrays cost more than sums.
+        jobs: list[float] = []
+        given: list[int] = []  # free nodes after each planned end
+        for row in rows:
+            ln_n, ln_r, part, submitted, width = known[row]
+            queued = now - submitted
+            days = queued * per_day
+            if days > most:
+                days = most
+            fits, of_free, until = 1.0, width * per_free, 0.0
+            if width > free:
+                given = given or list(accumulate(board.widths, initial=free))
+                end = board.ends[bisect_left(given, width) - 1] >> board.bits
+                fits, of_free, until = 0.0, 1.0, _scaled(max(end - now, 1))
+            jobs += (ln_n, ln_r, part, days, days * days)
+            jobs += (queued * per_longest, fits, of_free, until)
         vector = np.zeros(self.size, dtype=np.float32)
-        vector[: jobs.size] = jobs.ravel()
+        pack_into(f"{len(jobs)}f", vector.data, 0, *jobs)
 
         until_reserved = spare = 0.0
         if decision._shadow is not None:
             _, start, extra, _ = decision._shadow
-            until_reserved = math.log1p(min(start - now, LONGEST) / 60) / LN_DAY
+            until_reserved = _scaled(start - now)
             spare = extra / self.nodes
         work = self._area / (self.nodes * DAY)
-        vector[-len(self.machine_names) :] = (
+        pack_into(
+            self._machine,
+            vector.data,
+            4 * self._split,
             decision.level is Level.BACKFILL,
             free / self.nodes,
             math.log1p(min(self._waiting, self.most_waiting)) / self._ln_window,
@@ -144,13 +146,10 @@ class Features:
         board = decision._board
         if board is not self._board:
             check_machine(decision, self.nodes)
-            submit, size, request = board.arrays()
-            self._known = known = np.zeros((len(size), len(self.job_names)))
-            known[:, 0] = np.log(size) / math.log(self.nodes + 1)
-            known[:, 1] = scale_times(request)
-            known[:, 2] = size / self.nodes
-            known[:, 3] = known[:, 5] = submit
-            known[:, 6] = known[:, 7] = known[:, 8] = size
+            _, size, request = board.arrays()
+            ln_size = np.log(size) / math.log(self.nodes + 1)
+            lists = [x.tolist() for x in (ln_size, scale_times(request), size / self.nodes)]
+            self._known = list(zip(*lists, board.submit, board.size, strict=True))
             self._submitted = self._moved = self._waiting = self._area = 0
             self._board = board
         decision._still_open()  # what waits is followed move by move
@@ -168,17 +167,10 @@ class Features:
         self._submitted, self._moved = tail, len(board.moves)
         return board
 
-    @staticmethod
-    def _until_free(decision: Decision, sizes: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-        """Until so many nodes are free if all running jobs take what they asked for, scaled."""
-        now, board = decision.time, decision._board
-        free = np.array(list(accumulate(board.widths, initial=decision.free)))
-        left = [0, *[(end >> board.bits) - now for end in board.ends]]
-        times = np.array(left, dtype=np.float64)
-        np.maximum(times[1:], 1, out=times[1:])
-        times = times.take(free.searchsorted(sizes))
-        scale_in_place(times, "log")
-        return times
+
+def _scaled(seconds: int) -> float:
+    """`scale_times` of one time."""
+    return math.log1p(min(seconds, LONGEST) * (1 / 60)) * (1 / LN_DAY)
 
 
 def check_machine(decision: Decision, nodes: int) -> None:

@@ -55,12 +55,14 @@ class Capability:
         used = decision.nodes - decision.free
         if index is None:
             return self.use_weight * used / decision.nodes
-        queued = decision.queued_times
-        size = int(decision.sizes[index])
+        board, rows, now = decision._board, decision.rows, decision.time
+        row = rows[index]
+        size = board.size[row]
         if size <= decision.free:
             used += size
+        longest = max(now - board.submit[rows[0]], self.floor)  # the first has waited longest
         return (
-            self.queued_weight * float(queued[index]) / max(float(queued.max()), self.floor)
+            self.queued_weight * (now - board.submit[row]) / longest
             + (self.size_weight * size + self.use_weight * used) / decision.nodes
         )
 

@@ -37,7 +37,7 @@ def test_the_scripts(capsys: pytest.CaptureFixture[str]) -> None:
     """The Python blocks run one after the other, and print what stands below the first."""
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     blocks = [part.split("```")[0] for part in text.split("```python\n")[1:]]
-    assert len(blocks) == 3
+    assert len(blocks) == 4
     names: dict[str, object] = {}
     exec(blocks[0], names)
     assert capsys.readouterr().out.split() == " ".join(block("        mean_wait_h")).split()

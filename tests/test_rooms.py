@@ -66,7 +66,9 @@ ROOMS = {
     "choices": "jobs log results plotting",
     "widgets": "jobs traces cluster decisions results simulator policies metrics plotting gantt"
     " curves classes breakdown choices",
-    "env": "jobs traces workloads decisions results simulator rewards mdp",
+    "observations": "jobs board decisions scaling features mdp",
+    "scenes": "decisions",
+    "env": "jobs traces decisions results simulator rewards scaling observations scenes",
     # the command line: its arguments, its commands
     "arguments": "jobs policies simulator",
     "cli": "*",
@@ -89,7 +91,7 @@ OUTSIDE = {
 WITHOUT_PANDAS = {
     *("jobs", "cluster", "holes", "board", "decisions", "log", "engine"),
     *("easy", "conservative", "rewards", "knapsack", "policies", "mdp"),
-    *("scaling", "features"),
+    *("scaling", "features", "observations", "scenes"),
     *("networks", "scorers", "twins"),
 }
 
