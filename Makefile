@@ -36,7 +36,7 @@ demo:
 
 # A notebook's cells must run in one process, in order: --dist loadfile keeps a file together.
 test:
-	@$(INSTALL) agents examples test
+	@$(INSTALL) agents examples lab test
 	$(PYTEST) -n auto --maxprocesses 4 --dist loadfile --nbval --nbval-current-env \
 	    tests $(wildcard notebooks) $(ARGS)
 
@@ -62,5 +62,5 @@ bench:
 	done
 
 clean:
-	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .ci-report.xml
+	rm -rf .venv build dist artifacts .pytest_cache .mypy_cache .ruff_cache .hypothesis .ci-report.xml
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,4 +1,4 @@
-"""Fail if tests were skipped for want of the real job logs although the logs are there.
+"""Fail if tests were skipped for want of a browser, or of real job logs that are there.
 
     python .ci/skipped.py REPORT.xml
 
@@ -30,15 +30,23 @@ def for_want_of_logs(reason: str) -> bool:
     return any(words in reason.lower() for words in ("job log", "shared"))
 
 
+def for_want_of_a_browser(reason: str) -> bool:
+    return any(words in reason.lower() for words in ("no browser", "no selenium", "no jupyterlab"))
+
+
 def main(report: str) -> int:
+    found = skipped(Path(report))
+    without = [name for name, reason in found if for_want_of_a_browser(reason)]
+    for name in without:
+        print(f"skipped for want of a browser (chromium, chromedriver): {name}", file=sys.stderr)
     folder = Path(os.environ.get("DRAS_LAB_SHARED", ROOT.parent / "shared"))
     if not folder.is_dir():
         print("no folder of real job logs: the tests that need one were not run.")
-        return 0
-    wrong = [entry for entry in skipped(Path(report)) if for_want_of_logs(entry[1])]
+        return 1 if without else 0
+    wrong = [entry for entry in found if for_want_of_logs(entry[1])]
     for name, reason in wrong:
         print(f"skipped although the logs are there: {name}: {reason}", file=sys.stderr)
-    return 1 if wrong else 0
+    return 1 if wrong or without else 0
 
 
 if __name__ == "__main__":

@@ -34,6 +34,14 @@ _HOME = {
     "Encoder": "mdp",
     "Features": "mdp",
     "make_reward": "rewards",
+    "linear": "policies",
+    "Replay": "replay",
+    "what_if": "whatif",
+    "PolicyPlayground": "widgets",
+    "QueueGame": "widgets",
+    "ScheduleExplorer": "widgets",
+    "TrainingMonitor": "widgets",
+    "WhatIf": "widgets",
     "compare": "metrics",
     "summary": "metrics",
 }
@@ -55,13 +63,21 @@ if TYPE_CHECKING:
     from .metrics import compare as compare
     from .metrics import summary as summary
     from .policies import fcfs as fcfs
+    from .policies import linear as linear
     from .policies import make_policy as make_policy
+    from .replay import Replay as Replay
     from .results import Result as Result
     from .rewards import make_reward as make_reward
     from .simulator import Simulation as Simulation
     from .simulator import simulate as simulate
     from .traces import Trace as Trace
     from .traces import read_swf as read_swf
+    from .whatif import what_if as what_if
+    from .widgets import PolicyPlayground as PolicyPlayground
+    from .widgets import QueueGame as QueueGame
+    from .widgets import ScheduleExplorer as ScheduleExplorer
+    from .widgets import TrainingMonitor as TrainingMonitor
+    from .widgets import WhatIf as WhatIf
     from .workloads import like as like
     from .workloads import lublin as lublin
 

@@ -53,6 +53,8 @@ def plan_all(engine: Engine) -> Steps:
             profile = Profile(engine.nodes, now, held + plans)
             if min(profile.free) < 0 or min(plan.values(), default=now) < now:
                 plan.clear()
+                if log is not None:
+                    log.replan(-1, -1)
                 profile = Profile(engine.nodes, now, held)
             settled = False
 
@@ -95,6 +97,8 @@ def plan_all(engine: Engine) -> Steps:
                 engine.begin(row, RESERVED if was_planned[row] else BACKFILLED if ahead else READY)
             else:
                 plan[row] = new
+                if log is not None and new != old:
+                    log.replan(row, new)
                 was_planned[row] = 1
             todo.remove(row)
         settled = not moved

@@ -1,6 +1,6 @@
 """The log of decisions: small enough to keep for every run, exact enough to replay one.
 
-A record is ten numbers. What was on offer is not stored but worked out when somebody asks,
+A record is eleven numbers. What was on offer is not stored but worked out when somebody asks,
 from the order in which jobs started and ended; a test holds it against what the policy saw.
 """
 
@@ -18,7 +18,12 @@ from .jobs import Level
 OUTCOMES = ("started", "reserved", "planned", "passed", "blocked")
 STARTED, WAITS, PLANNED, PASSED, BLOCKED = range(5)
 
-_FACTS = 10
+# What a record holds. Rows are -1 for nobody; `moves` is how many starts and ends came before.
+FACTS = (
+    *("level", "time", "free", "chosen", "row", "outcome"),
+    *("reserved", "reserved_start", "extra", "promised", "moves"),
+)
+_FACTS = len(FACTS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,13 +78,14 @@ class DecisionLog:
     def __init__(self, board: Board, window: int) -> None:
         self._board = board
         self._window = window
-        # level, time, free, chosen, row, outcome, reserved row, its start, extra, moves so far
         self._facts = array("q")
         # Candidates of conservative backfilling, which nothing else tells, and scores.
         self._rows = array("q")
         self._row_stop = array("q")
         self._scores = array("d")
         self._score_stop = array("q")
+        # Conservative backfilling: decisions so far, row, its new plan; row -1: all were dropped.
+        self._plans = array("q")
         self._started: IntArray | None = None
         self._seen = 0
 
@@ -92,7 +98,7 @@ class DecisionLog:
         rows: list[int] | None = None,
     ) -> None:
         """Keep one decision, before it is carried out. `rows`: the candidates, to be stored."""
-        reserved, start, extra, _ = decision._shadow or (-1, -1, -1, -1)
+        reserved, start, extra, promised = decision._shadow or (-1, -1, -1, -1)
         self._facts.extend(
             (
                 decision.level is Level.BACKFILL,
@@ -104,6 +110,7 @@ class DecisionLog:
                 reserved,
                 start,
                 extra,
+                promised,
                 len(self._board.moves),
             )
         )
@@ -114,6 +121,10 @@ class DecisionLog:
             self._score_stop.extend([len(self._scores)] * (len(self) - 1 - len(self._score_stop)))
             self._scores.extend(map(float, () if decision.scores is None else decision.scores))
             self._score_stop.append(len(self._scores))
+
+    def replan(self, row: int, start: int) -> None:
+        """Keep that a waiting job is now planned for `start`; row -1: no plan holds any more."""
+        self._plans.extend((len(self), row, start))
 
     def __len__(self) -> int:
         return len(self._facts) // _FACTS
@@ -128,7 +139,7 @@ class DecisionLog:
         if not -len(self) <= k < len(self):
             raise IndexError(f"decision {k} of {len(self)}")
         k %= len(self)
-        level, time, free, chosen, row, outcome, reserved, start, extra, _ = self._record(k)
+        level, time, free, chosen, row, outcome, reserved, start, extra = self._record(k)[:9]
         job_id = self._board.job_id
         scores = self._slice(self._scores, self._score_stop, k) if self._score_stop else ()
         return Choice(
@@ -149,7 +160,7 @@ class DecisionLog:
         """Rows of all jobs that waited when decision `k` was asked, in queue order."""
         board = self._board
         submit, size, _ = board.arrays()
-        time, moves = self._record(k)[1], self._record(k)[9]
+        time, moves = self._record(k)[1], self._record(k)[10]
         there = slice(0, int(np.searchsorted(submit, time, side="right")))
         waits = (self._start_moves()[there] >= moves) & (size[there] <= board.nodes)
         rows: list[int] = waits.nonzero()[0].tolist()
@@ -159,7 +170,7 @@ class DecisionLog:
         """Rows of the jobs on offer at decision `k`, in queue order."""
         if self._row_stop:
             return list(self._slice(self._rows, self._row_stop, k))
-        level, time, free, _, _, _, _, start, extra, _ = self._record(k)
+        level, time, free, _, _, _, _, start, extra = self._record(k)[:9]
         rows = self.waiting_rows(k)
         if level:
             size, request = self._board.size, self._board.request
@@ -169,6 +180,21 @@ class DecisionLog:
                 if size[r] <= free and (time + request[r] <= start or size[r] <= extra)
             ]
         return rows[: self._window]
+
+    def column(self, name: str) -> IntArray:
+        """One of `FACTS` for all decisions, shape ``[decisions]``."""
+        return np.array(self._facts[FACTS.index(name) :: _FACTS], dtype=np.int64)
+
+    def plans(self, k: int) -> dict[int, int]:
+        """Planned start by row when decision `k` was asked (conservative backfilling)."""
+        known = np.array(self._plans, dtype=np.int64).reshape(-1, 3)
+        known = known[: int(np.searchsorted(known[:, 0], k, side="right"))]
+        dropped = (known[:, 1] < 0).nonzero()[0]
+        if len(dropped):
+            known = known[dropped[-1] + 1 :]
+        latest = np.full(len(self._board.job_id), -1, dtype=np.int64)
+        latest[known[:, 1]] = known[:, 2]  # of several plans of one row the last stays
+        return {row: int(latest[row]) for row in self.waiting_rows(k) if latest[row] >= 0}
 
     def replayer(self, stop: int | None = None, then: Policy | None = None) -> Policy:
         """A policy that makes the first `stop` choices of this log again, then asks `then`.

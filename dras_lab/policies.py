@@ -158,6 +158,28 @@ def f4(decision: Decision) -> FloatArray:
     return np.asarray(decision.requested_times * np.sqrt(decision.sizes) + 530000 * age)
 
 
+def linear(size: float = 0.6, request: float = 0.85, queued: float = 0.09) -> Ranking:
+    """A linear priority rule, for trying out what each term does.
+
+    ``size * ln(nodes) + request * ln(requested minutes) - queued * queued hours``, smallest first
+    (ours). All zero is first come, first served; the defaults are a compromise found by hand.
+
+    Parameters
+    ----------
+    size, request, queued : float
+        The weights.
+    """
+
+    def score(decision: Decision) -> FloatArray:
+        return np.asarray(
+            size * np.log(decision.sizes)
+            + request * np.log(decision.requested_times / 60)
+            - queued * decision.queued_times / 3600
+        )
+
+    return Ranking(f"linear({size:g}, {request:g}, {queued:g})", score, linear.__doc__ or "")
+
+
 RANKINGS: dict[str, Score] = {
     score.__name__: score for score in (sjf, ljf, saf, laf, wfp3, unicep, f1, f2, f3, f4)
 }

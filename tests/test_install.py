@@ -158,3 +158,23 @@ def test_a_python_that_is_too_old_is_explained(tmp_path):
     assert run.returncode == 1
     assert run.stderr.startswith("No Python 3.11 or newer was found (python3 is 3.9).\n")
     assert "environment.yml" in run.stderr
+
+
+@pytest.mark.parametrize(
+    ("reason", "code"),
+    [
+        ("no browser here: install chromium and chromium-driver", 1),
+        ("no selenium: pip install selenium", 1),
+        ("not a git checkout", 0),
+    ],
+)
+def test_ci_fails_on_a_skip_for_want_of_a_browser(tmp_path, monkeypatch, reason, code):
+    monkeypatch.setenv("DRAS_LAB_SHARED", str(tmp_path / "absent"))
+    report = tmp_path / "report.xml"
+    report.write_text(
+        '<testsuites><testsuite><testcase classname="t" name="a">'
+        f'<skipped message="{reason}"/></testcase></testsuite></testsuites>',
+        encoding="utf-8",
+    )
+    check = [sys.executable, str(ROOT / ".ci" / "skipped.py"), str(report)]
+    assert subprocess.run(check, check=False, capture_output=True).returncode == code

@@ -56,6 +56,9 @@ ROOMS = {
     "rules": "jobs traces decisions policies simulator metrics",
     "runs": "jobs files agents",
     "training": "jobs traces workloads simulator policies metrics agents runs",
+    "replay": "jobs board cluster decisions log results",
+    "whatif": "jobs traces decisions replay results simulator",
+    "game": "jobs traces decisions results simulator policies metrics",
     "plotting": "jobs traces cluster results metrics",
     "groups": "jobs results metrics plotting",
     "gantt": "jobs results plotting groups",
@@ -64,8 +67,8 @@ ROOMS = {
     "breakdown": "results metrics plotting classes",
     "anatomy": "traces summaries plotting",
     "choices": "jobs log results plotting",
-    "widgets": "jobs traces cluster decisions results simulator policies metrics plotting gantt"
-    " curves classes breakdown choices",
+    "widgets": "jobs traces decisions replay whatif game results simulator policies metrics"
+    " plotting gantt",
     "observations": "jobs board decisions scaling features mdp",
     "scenes": "decisions",
     "env": "jobs traces decisions results simulator rewards scaling observations scenes",
@@ -81,6 +84,7 @@ OUTSIDE = {
     "torch": {"networks", "scorers", "twins", "agents", "runs"},
     "ipywidgets": {"widgets"},
     "IPython": {"widgets"},
+    "traitlets": {"widgets"},
     "matplotlib": {
         *("plotting", "groups", "gantt", "curves", "classes", "breakdown", "anatomy", "choices"),
         "widgets",
@@ -92,7 +96,7 @@ WITHOUT_PANDAS = {
     *("jobs", "cluster", "holes", "board", "decisions", "log", "engine"),
     *("easy", "conservative", "rewards", "knapsack", "policies", "mdp"),
     *("scaling", "features", "observations", "scenes"),
-    *("networks", "scorers", "twins"),
+    *("networks", "scorers", "twins", "replay"),
 }
 
 
