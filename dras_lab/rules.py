@@ -97,10 +97,13 @@ def tune(
     Raises
     ------
     DrasLabError
-        If there is no trace or no trial, or nobody waits under first come, first served.
+        If there is no trace, trial or power, the seed is negative, or nobody waits under first
+        come, first served.
     """
     if not traces or trials < 1:
         raise DrasLabError("tune: give at least one trace and one trial")
+    if not powers or seed < 0:
+        raise DrasLabError("tune: give at least one power, and a seed of 0 or more")
     bases = [simulate(trace, fcfs, window=window, log=False) for trace in traces]
     rng = np.random.default_rng(seed)
     rules, rows = [], []

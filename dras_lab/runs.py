@@ -11,7 +11,7 @@ import pandas as pd
 from torch import Tensor
 
 from .agents import Agent
-from .agents.checkpoints import as_bytes, contents_of, read
+from .agents.checkpoints import as_bytes, contents_of, plain, read
 from .files import write_all, write_whole
 from .jobs import DrasLabError
 
@@ -47,8 +47,7 @@ class RunFolder:
     ) -> None:
         self.path = path
         config = agent.config()
-        # As it will be read back: lists, not tuples.
-        self.facts = json.loads(json.dumps(facts))
+        self.facts = plain(facts)
         self.rows: list[dict[str, Any]] = []
         self.best: dict[str, Tensor] = agent.brain.networks.state_dict()
         try:
@@ -106,8 +105,10 @@ class RunFolder:
         files: dict[str | os.PathLike[str], str | bytes] = {
             self.path / f"episode-{row['episode']:04d}.pt": checkpoint,
             self.path / LOG: pd.DataFrame(rows).to_csv(index=False, lineterminator="\n"),
-            self.path / STATE: as_bytes(state),
         }
         if better:
             files[self.path / BEST] = checkpoint
+        # Last, since it says how far the rest has come: broken off before it, the episode is run
+        # again.
+        files[self.path / STATE] = as_bytes(state)
         write_all(files)

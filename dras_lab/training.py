@@ -221,11 +221,15 @@ def train(
     DrasLabError
         If the trace is shorter than a job set, `out` holds a training, nobody waits in the
         validation jobs, the reward or the loss is no finite number, or the disk is full. What
-        was saved before stays.
+        was saved before stays, and the agent has the weights of its best episode so far.
+    KeyboardInterrupt
+        If it is broken off before the first episode has ended; the agent is as it was.
     """
     from tqdm import tqdm
 
     plan = Plan() if plan is None else plan
+    if resume and out is None:
+        raise DrasLabError("resume: name the folder of the training to go on with (out)")
     if len(trace) < plan.jobs:
         raise DrasLabError(
             f"{trace.name}: has {len(trace)} jobs, fewer than a job set of {plan.jobs}; "
@@ -284,9 +288,9 @@ def train(
         bar.close()
         agent.learning = False
         agent.forget()
+        agent.brain.networks.load_state_dict(kept)
     if best is None:
         raise KeyboardInterrupt
-    agent.brain.networks.load_state_dict(kept)
     return Training(pd.DataFrame(rows), best, why)
 
 

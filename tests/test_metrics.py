@@ -10,9 +10,11 @@ import pytest
 from runs import fcfs, trace_of
 
 from dras_lab import metrics
+from dras_lab.jobs import DrasLabError
 from dras_lab.policies import make_policy
 from dras_lab.results import Result
 from dras_lab.simulator import simulate
+from dras_lab.traces import Trace
 
 
 @pytest.fixture
@@ -22,8 +24,12 @@ def result() -> Result:
     Job 1: 6 nodes, 0 to 100 (ready). Job 2: 8 nodes, asked at 10, runs 100 to 104 (reserved).
     Job 3: 4 nodes, asked at 10, runs 10 to 60 (backfilled). Job 4 is wider than the machine.
     """
+    return simulate(result_trace(), fcfs)
+
+
+def result_trace() -> Trace:
     jobs = [(1, 0, 6, 100, 100), (2, 10, 8, 20, 4), (3, 10, 4, 50, 50), (4, 20, 11, 5, 5)]
-    return simulate(trace_of(jobs, 10), fcfs)
+    return trace_of(jobs, 10)
 
 
 def test_by_job(result: Result) -> None:
@@ -183,3 +189,30 @@ def test_schedule_is_in_order_of_job_ids() -> None:
     assert table["job_id"].tolist() == [2, 5, 9]
     assert table["nodes"].tolist() == ["2-3", "0-1,4", "0-1"]
     assert pd.api.types.is_integer_dtype(table["start"])
+
+
+# -- two numbers for a trade-off --------------------------------------------------------------
+
+
+def test_wait_ratios_by_hand(result: Result) -> None:
+    # First come, first served: waits of 0, 90 and 0 s. Without backfilling job 3 waits as well:
+    # job 2 holds 8 of 10 nodes until 104, and job 3 asks for 4: 94 s.
+    slow = simulate(result_trace(), fcfs, backfill="none")
+    assert slow.wait.tolist() == [0, 90, 94, -1]
+    assert metrics.wait_ratios(slow, result) == pytest.approx((184 / 90, 94 / 90))
+    assert metrics.wait_ratios(result, result) == (1, 1)
+
+
+def test_there_is_no_ratio_to_no_wait() -> None:
+    idle = simulate(trace_of([(1, 0, 2, 5, 5), (2, 9, 2, 5, 5)], 4), fcfs)
+    with pytest.raises(DrasLabError, match="no job waits under fcfs, so there is nothing to impr"):
+        metrics.wait_ratios(idle, idle)
+
+
+def test_balance_by_hand() -> None:
+    assert metrics.balance(0.5, 1.1) == 0.5  # the maximum is in its limit
+    assert metrics.balance(0.5, 0.2) == 0.5
+    assert metrics.balance(0.5, 1.4) == pytest.approx(0.5 + 2 * 0.3)
+    assert metrics.balance(0.5, 1.4, limit=1.3, price=10) == pytest.approx(0.5 + 10 * 0.1)
+    # A little more of the mean is no match for starving a job.
+    assert metrics.balance(0.8, 1.1) < metrics.balance(0.3, 2)

@@ -18,12 +18,14 @@ from dras_lab.rewards import (
     REWARDS,
     Capability,
     Capacity,
+    Waits,
     capability,
     capacity,
     earned,
     job_values,
     make_reward,
     reward_name,
+    waits,
 )
 from dras_lab.simulator import Simulation
 
@@ -80,6 +82,35 @@ def test_capacity_counts_the_reserved_job_and_not_what_started_or_was_refused() 
     assert capacity(decision, 0) == pytest.approx(-(1 / 50 + 1 / 70))
 
 
+def test_waits_by_hand_is_over_all_that_wait() -> None:
+    # Jobs 3 and 4 have waited 540 and 480 s.
+    _, decision = small_decision(window=1)
+    days = 540 / 86_400, 480 / 86_400
+    assert Waits(late=0, unit=1)(decision, 0) == -2  # each costs 1 an hour: the mean wait
+    assert Waits(late=1, days=0.5, power=1, unit=1)(decision, 0) == pytest.approx(
+        -(days[0] + days[1]) / 0.5
+    )
+    one = [0.7 + 0.3 * (day / 2) ** 2 for day in days]
+    assert waits(decision, 0) == pytest.approx(-sum(one) / 20)
+    assert waits(decision, None) == waits(decision, 0)
+    _, decision = small_decision()
+    assert job_values(waits, decision).tolist() == pytest.approx([x / 20 for x in one])
+
+
+def test_waits_of_a_job_as_old_as_its_days_costs_one_whatever_late_is() -> None:
+    jobs = [(1, 0, 8, 400_000, 400_000), (2, 0, 8, 10, 10), (3, 172_800, 1, 10, 10)]
+    for late in (0, 0.3, 1):
+        _, decision = decision_at(172_800, jobs, 8, backfill="none")
+        reward = Waits(late=late, days=2, power=3, unit=1)
+        assert reward(decision, 0) == pytest.approx(-1 - (1 - late))  # job 3 has just come
+
+
+def test_what_is_a_rate_says_so() -> None:
+    assert [bool(getattr(r, "rate", False)) for r in (capability, capacity, waits)] == [
+        *(False, True, True)
+    ]
+
+
 def test_worths_by_hand() -> None:
     _, decision = small_decision()
     expected = [(540 / 21600 + 4 / 8 + 4 / 8) / 3, (480 / 21600 + 1 / 8 + 1 / 8) / 3]
@@ -120,7 +151,11 @@ def test_rewards_by_name() -> None:
     assert make_reward("capability") is capability
     assert make_reward("capacity") is capacity
     assert make_reward(len) is len  # type: ignore[comparison-overlap, arg-type]
-    assert [reward_name(reward) for reward in REWARDS.values()] == ["capability", "capacity", "waits"]
+    assert [reward_name(reward) for reward in REWARDS.values()] == [
+        "capability",
+        "capacity",
+        "waits",
+    ]
     with pytest.raises(DrasLabError, match="no reward 'speed'; the rewards are capability, cap"):
         make_reward("speed")
 

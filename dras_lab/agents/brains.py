@@ -255,9 +255,11 @@ def make_brain(kind: str, nodes: int, window: int = 50, **options: Any) -> Brain
     """
     if kind not in KINDS:
         raise DrasLabError(f"there is no network {kind!r}; the networks are {', '.join(KINDS)}")
-    if options.get("hidden") is not None:
-        options["hidden"] = tuple(options["hidden"])
     try:
+        if (hidden := options.get("hidden")) is not None:
+            if not isinstance(hidden, list | tuple) or len(hidden) != 2 or min(hidden) < 1:
+                raise DrasLabError(f"hidden: give two widths of 1 or more, not {hidden!r}")
+            options["hidden"] = tuple(hidden)
         brain: Brain = KINDS[kind](nodes, window, **options)
     except TypeError as error:
         raise DrasLabError(f"network {kind!r}: {error}") from error

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import io
+import json
 import os
-import pickle
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from . import AGENTS, Agent, make_agent, make_update
 
 FORMAT = 1
 _SHIPPED = Path(__file__).resolve().parent.parent / "checkpoints"
+_MOST = 10**7  # nodes, and jobs of a window: beyond any machine
 _REWARDS: dict[str, Any] = {"capability": Capability, "capacity": Capacity, "waits": Waits}
 
 
@@ -33,8 +35,29 @@ def as_bytes(contents: dict[str, Any]) -> bytes:
     return buffer.getvalue()
 
 
+def plain(about: dict[str, Any]) -> dict[str, Any]:
+    """The same as it is read back: tuples as lists.
+
+    Raises
+    ------
+    DrasLabError
+        If there is anything in it but text, numbers, None, lists and dicts.
+    """
+    try:
+        found: dict[str, Any] = json.loads(json.dumps(about))
+    except (TypeError, ValueError) as error:
+        raise DrasLabError(f"about: {error}; give plain values only") from error
+    return found
+
+
 def contents_of(agent: Agent, about: dict[str, Any] | None = None) -> dict[str, Any]:
-    """What a checkpoint holds."""
+    """What a checkpoint holds.
+
+    Raises
+    ------
+    DrasLabError
+        If `about` is not of plain values: such a file could not be read again.
+    """
     weights = agent.brain.networks.state_dict()
     return {
         "format": FORMAT,
@@ -42,7 +65,7 @@ def contents_of(agent: Agent, about: dict[str, Any] | None = None) -> dict[str, 
         "torch": str(torch.__version__),
         "config": agent.config(),
         "weights": {name: tensor.clone() for name, tensor in weights.items()},
-        "about": dict(about or {}),
+        "about": plain(about or {}),
     }
 
 
@@ -78,8 +101,10 @@ def read(path: str | os.PathLike[str]) -> dict[str, Any]:
     except OSError as error:
         raise DrasLabError(f"{path}: cannot be read ({error.strerror})") from error
     try:
-        contents = torch.load(io.BytesIO(data), map_location="cpu", weights_only=True)
-    except (pickle.UnpicklingError, RuntimeError, EOFError, ValueError, KeyError, OSError) as error:
+        with warnings.catch_warnings():  # torch's advice is of no use to whoever has such a file
+            warnings.simplefilter("ignore")
+            contents = torch.load(io.BytesIO(data), map_location="cpu", weights_only=True)
+    except Exception as error:  # a damaged file can make torch's reader fail in any way
         raise DrasLabError(
             f"{path}: is no checkpoint of dras-lab, or is damaged; nothing in it was run"
         ) from error
@@ -128,11 +153,15 @@ def load(
         kind, trained = str(config["agent"]), (int(brain["nodes"]), int(brain["window"]))
         network = str(brain.pop("kind"))
         hidden = [int(width) for width in brain["hidden"]]
-        # A file that claims a network far beyond its weights must not make us build it.
-        numbers = sum(int(tensor.numel()) for tensor in weights.values())
-        if min(*trained, *hidden) < 1 or kind not in AGENTS:
+        if min(*trained, *hidden) < 1 or max(trained) > _MOST or kind not in AGENTS:
             raise ValueError("not the numbers of an agent")
-        if hidden[0] * hidden[1] > numbers or (network == "dras" and trained[0] > numbers):
+        # A file that claims a network beyond its own length must not make us build it. (Tensors
+        # may pretend to be longer than they are; four bytes a weight cannot.)
+        claimed = hidden[0] * hidden[1]
+        if network == "dras":
+            claimed += hidden[0] * trained[0]
+            claimed += 0 if kind == "dql" else (2 * hidden[0] + hidden[1]) * trained[1]
+        if 4 * claimed > Path(path).stat().st_size:
             raise ValueError("fewer weights than its network has")
         wanted = (trained[0] if nodes is None else nodes, trained[1] if window is None else window)
         if wanted != trained and network != "scorer":
@@ -154,13 +183,15 @@ def load(
             **brain,
         )
         agent.brain.networks.load_state_dict(weights)
-    except DrasLabError:
-        raise
-    except (KeyError, TypeError, ValueError, AttributeError, RuntimeError) as error:
-        raise DrasLabError(
-            f"{path}: is a damaged checkpoint ({str(error).splitlines()[0]})"
-        ) from error
-    if not all(bool(torch.isfinite(tensor).all()) for tensor in weights.values()):
+    except DrasLabError as error:
+        if str(error).startswith(f"{path}: "):
+            raise
+        raise DrasLabError(f"{path}: {error}") from error
+    except (LookupError, ArithmeticError, TypeError, ValueError, AttributeError, RuntimeError) as e:
+        first = (str(e).splitlines() or [type(e).__name__])[0]
+        raise DrasLabError(f"{path}: is a damaged checkpoint ({first})") from e
+    # As they are now: a weight of 64 bits may be finite, and too large for a network of 32.
+    if not all(bool(torch.isfinite(weight).all()) for weight in agent.parameters):
         raise DrasLabError(f"{path}: is a damaged checkpoint (a weight is not a finite number)")
     return agent
 
@@ -168,7 +199,7 @@ def load(
 def _reward(config: dict[str, Any], path: str | os.PathLike[str]) -> Reward:
     """The reward of a checkpoint; one of the user's own is named, and missed when it is needed."""
     name = str(config.pop("name"))
-    if name in _REWARDS:
+    if name in _REWARDS and not config.pop("own", False):
         made: Reward = make_reward(_REWARDS[name](**config))
         return made
 

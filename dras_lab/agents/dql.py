@@ -128,6 +128,7 @@ class DrasDQL:
     def forget(self) -> None:
         """Forget what has not been learnt from, as after a run that was broken off."""
         self._runs, self._memory, self._instances, self._time = [], Memory(), 0, -1
+        self._figures.clear()
 
     def targets(self, runs: list[Memory]) -> FloatArray:
         """What the value of each choice is drawn to, all runs in one array."""

@@ -107,8 +107,11 @@ class DrasPG:
         decision.scores = p  # type: ignore[assignment]
         if not self.learning:
             return int(p.argmax())
-        # A draw past the last sum, where rounding has left it under 1, is the last choice's.
-        index = min(int(p.cumsum().searchsorted(self.rng.random(), side="right")), count - 1)
+        # By the sum as it is, which rounding may have left under 1: a draw past it would be the
+        # last choice's, even of no probability.
+        sums = p.cumsum()
+        drawn = int(sums.searchsorted(self.rng.random() * sums[-1], side="right"))
+        index = min(drawn, count - 1)  # of weights that are no numbers: learning will say so
         mask = np.zeros(self.brain.window, dtype=np.bool_)
         mask[:count] = True if allowed is None else allowed
         reward = earned(self.reward, decision, index)
@@ -142,6 +145,7 @@ class DrasPG:
     def forget(self) -> None:
         """Forget what has not been learnt from, as after a run that was broken off."""
         self._runs, self._memory, self._instances, self._time = [], Memory(), 0, -1
+        self._figures.clear()
 
     def advantages(self, runs: list[Memory]) -> FloatArray:
         """How much better each choice was than expected, all runs in one array."""
@@ -158,17 +162,17 @@ class DrasPG:
         """Some steps of the optimiser. Where there was one choice only, nothing is learnt."""
         advantages = self.advantages(runs)
         memory = joined(runs)
+        rewards = float(np.sum(memory.rewards)) / len(runs)
+        self._figures.append({"reward": rewards, "decisions": float(len(memory))})
         there = [k for k, seen in enumerate(memory.seen) if seen is not None]
         if not there:
             return
-        rewards = float(np.sum([np.sum(run.rewards) for run in runs])) / len(runs)
         for _ in range(self.update.epochs):
             order = self.rng.permutation(there)
             for chunk in np.array_split(order, math.ceil(len(order) / self.update.batch)):
                 loss, entropy = self._loss(memory, chunk, advantages[chunk])
                 take_step(self.optimiser, self.parameters, loss, self.update.max_norm)
                 self._figures.append({"loss": float(loss.detach()), "entropy": entropy})
-        self._figures.append({"reward": rewards, "decisions": float(len(memory))})
 
     def _loss(
         self, memory: Memory, chunk: np.ndarray[Any, Any], advantages: FloatArray

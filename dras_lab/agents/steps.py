@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, is_dataclass
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from ..jobs import DrasLabError
-from ..rewards import Reward, reward_name
+from ..rewards import Capability, Capacity, Reward, Waits, reward_name
 
 
 def take_step(
@@ -52,10 +52,11 @@ def tally(figures: list[dict[str, float]], means: tuple[str, ...]) -> dict[str, 
 
 
 def reward_config(reward: Reward) -> dict[str, Any]:
-    """A reward as plain values: its name and its numbers, if it is one of `rewards`."""
-    known: Any = reward  # a dataclass if it is one of ours
-    numbers: dict[str, Any] = asdict(known) if is_dataclass(known) else {}  # type: ignore[arg-type]
-    return {"name": reward_name(reward)} | numbers
+    """A reward as plain values: its name, and its numbers if it is one of `rewards`."""
+    known: Any = reward
+    if type(reward) in (Capability, Capacity, Waits):
+        return asdict(known)
+    return {"name": reward_name(reward), "own": True}
 
 
 def rng_state(rng: np.random.Generator) -> dict[str, Any]:
