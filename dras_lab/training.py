@@ -118,12 +118,18 @@ def even_plan(episodes: int, **settings: Any) -> Plan:
     return Plan(phases=(*phases, ("synthetic", synthetic)), **settings)
 
 
+def as_list(traces: Trace | Sequence[Trace]) -> list[Trace]:
+    """One trace or several as a list."""
+    return [traces] if isinstance(traces, Trace) else list(traces)
+
+
 class Validation:
     """How good a policy is on jobs that it does not learn from.
 
     Parameters
     ----------
-    trace : Trace
+    trace : Trace or sequence of Trace
+        Of several, the mean of the mean waits and the worst of the maxima count.
     window : int
     limit : float
         As in `Plan`.
@@ -136,20 +142,29 @@ class Validation:
         If no job waits under first come, first served.
     """
 
-    def __init__(self, trace: Trace, window: int, limit: float = 1.1, **options: Any) -> None:
-        self.trace, self.limit = trace, limit
+    def __init__(
+        self,
+        trace: Trace | Sequence[Trace],
+        window: int,
+        limit: float = 1.1,
+        **options: Any,
+    ) -> None:
+        self.traces, self.limit = as_list(trace), limit
         self.options = {"window": window, "log": False} | options
-        self.baseline = simulate(trace, fcfs, **self.options)
-        wait_ratios(self.baseline, self.baseline)
+        self.baselines = [simulate(trace, fcfs, **self.options) for trace in self.traces]
+        for baseline in self.baselines:
+            wait_ratios(baseline, baseline)
 
     def __call__(self, policy: Agent) -> Row:
         """Waits in hours, as ratios to FCFS with EASY, and their balance."""
-        result = simulate(self.trace, policy, **self.options)
-        mean, longest = wait_ratios(result, self.baseline)
-        waits = result.wait[result.ran] / 3600
+        results = [simulate(trace, policy, **self.options) for trace in self.traces]
+        ratios = list(map(wait_ratios, results, self.baselines))
+        waits = [result.wait[result.ran] / 3600 for result in results]
+        mean = float(np.mean([ratio[0] for ratio in ratios]))
+        longest = max(ratio[1] for ratio in ratios)
         return {
-            "mean_wait_h": float(waits.mean()),
-            "max_wait_h": float(waits.max()),
+            "mean_wait_h": float(np.mean([wait.mean() for wait in waits])),
+            "max_wait_h": float(max(wait.max() for wait in waits)),
             "mean_wait_ratio": mean,
             "max_wait_ratio": longest,
             "score": balance(mean, longest, self.limit),
@@ -178,7 +193,7 @@ class Training:
 def train(
     agent: Agent,
     trace: Trace,
-    validation: Trace,
+    validation: Trace | Sequence[Trace],
     plan: Plan | None = None,
     *,
     out: str | Path | None = None,
@@ -197,8 +212,8 @@ def train(
         New, or one that is to learn on.
     trace : Trace
         What job sets are made from.
-    validation : Trace
-        Jobs to validate on.
+    validation : Trace or sequence of Trace
+        Jobs to validate on, see `Validation`.
     plan : Plan, optional
     out : path, optional
         A folder for the log of episodes, a checkpoint an episode, the best one, and what
@@ -240,8 +255,8 @@ def train(
     facts = {
         "trace": trace.name,
         "trace_digest": trace.digest(),
-        "validation": validation.name,
-        "validation_digest": validation.digest(),
+        "validation": [part.name for part in as_list(validation)],
+        "validation_digest": [part.digest() for part in as_list(validation)],
         "plan": plan.to_dict(),
         "options": options,
     } | (about or {})

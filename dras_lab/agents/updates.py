@@ -89,7 +89,9 @@ PUBLISHED = Update(anneal=False, gamma=0.95, every=10, max_norm=1e9)
 # Ours. Four runs of the same jobs, each the others' baseline, take the noise of the arrivals
 # out of what a choice was worth; a clock in hours, since instants without end pass between some
 # decisions and days between others; three passes over the same runs, each step held back.
-OURS = Update(learning_rate=3e-3, horizon=48.0, runs=4, epochs=3)
+OURS = Update(
+    learning_rate=3e-3, gamma=0.97, horizon=48.0, runs=4, epochs=3, decay=0.9998, floor=0.1
+)
 UPDATES = {"published": PUBLISHED, "ours": OURS}
 
 

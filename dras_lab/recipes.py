@@ -1,0 +1,143 @@
+"""Ways to train an agent that were tried and measured; `benchmarks/learning.py` compares them.
+
+A recipe is all that is chosen before training: agent, network, reward, how it learns, from how
+many jobs. What was chosen by looking at results was chosen on the training and validation parts
+of a log.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from .agents import Agent, make_agent, make_update
+from .jobs import DrasLabError
+from .priors import prior_of
+from .rewards import Reward, Waits
+from .rules import tune
+from .traces import Trace
+from .training import Plan, Training, train
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How to train one agent.
+
+    Attributes
+    ----------
+    about : str
+        One line for people.
+    agent, network, reward, settings
+        As `kind`, `network`, `reward` and `update` in `make_agent`.
+    update : dict
+        What is other than in the settings.
+    phases, jobs, limit
+        As in `Plan`.
+    rules : int
+        How many linear rules are tried, on the training and validation parts, for one to begin
+        with (scorer alone); 0 for none. The best episode is then chosen on both parts, too.
+    """
+
+    about: str
+    agent: str
+    network: str = "dras"
+    reward: str | Reward = "capability"
+    settings: str = "ours"
+    update: dict[str, Any] = field(default_factory=dict)
+    phases: tuple[tuple[str, int], ...] = (("sampled", 10), ("real", 20), ("synthetic", 10))
+    jobs: int = 1000
+    limit: float = 1.1
+    rules: int = 0
+
+
+RECIPES: dict[str, Recipe] = {
+    "dras-pg": Recipe(
+        "DRAS-PG, the paper's network and capability reward",
+        "pg",
+        update={"learning_rate": 1e-3, "horizon": 3.0},
+        limit=1.05,
+    ),
+    "dras-dql": Recipe(
+        "DRAS-DQL, the paper's network; a reward for short waits and no very long ones",
+        "dql",
+        reward="waits",
+        update={"horizon": 24.0},
+        limit=1.0,
+    ),
+    "best": Recipe(
+        "a tuned linear rule, and what a small network learns beyond it",
+        "pg",
+        network="scorer",
+        reward=Waits(late=0.8),
+        phases=(("real", 30),),
+        jobs=2000,
+        limit=1.12,
+        rules=60,
+    ),
+    "decima-pg": Recipe("Decima-PG: no reservation, no backfilling", "decima", reward="waits"),
+    "dras-pg-published": Recipe(
+        "DRAS-PG with the published settings of an update, times scaled linearly",
+        "pg",
+        settings="published",
+    ),
+}
+
+
+def train_recipe(
+    name: str,
+    trace: Trace,
+    validation: Trace,
+    *,
+    seed: int,
+    window: int = 50,
+    out: str | Path | None = None,
+    **options: Any,
+) -> tuple[Agent, Training]:
+    """Train an agent by its recipe.
+
+    Parameters
+    ----------
+    name : str
+        One of `RECIPES`.
+    trace, validation : Trace
+        What it learns from; what its best episode is chosen on.
+    seed : int
+        Of weights, choices, job sets and rules.
+    window : int
+    out : path, optional
+        As in `train`.
+    **options
+        Of `train`: `progress`, `callback`, `resume`, `force`, and those of `simulate`.
+
+    Raises
+    ------
+    DrasLabError
+        If there is no such recipe, and as `train` does.
+    """
+    if name not in RECIPES:
+        raise DrasLabError(f"there is no recipe {name!r}; the recipes are {', '.join(RECIPES)}")
+    recipe = RECIPES[name]
+    brain: dict[str, Any] = {}
+    judges = [validation]
+    if recipe.rules:
+        judges.append(trace)
+        rule, _ = tune(
+            judges, recipe.rules, seed=seed, window=window, limit=recipe.limit, powers=(2,)
+        )
+        brain["prior"] = prior_of(rule, trace.nodes)
+    if recipe.settings == "published" and recipe.network == "dras":
+        brain["scaling"] = "linear"
+    agent = make_agent(
+        recipe.agent,
+        trace.nodes,
+        window,
+        network=recipe.network,
+        reward=recipe.reward,
+        update=make_update(recipe.settings, **recipe.update),
+        seed=seed,
+        **brain,
+    )
+    plan = Plan(phases=recipe.phases, jobs=recipe.jobs, limit=recipe.limit, seed=seed)
+    about = {"recipe": name, "seed": seed}
+    return agent, train(agent, trace, judges, plan, out=out, about=about, **options)
