@@ -250,6 +250,12 @@ def train(
             f"{trace.name}: has {len(trace)} jobs, fewer than a job set of {plan.jobs}; "
             "take smaller job sets"
         )
+    for part in (trace, *as_list(validation)):
+        if part.nodes != agent.brain.nodes:
+            raise DrasLabError(
+                f"{part.name}: is of {part.nodes} nodes, and the agent of {agent.brain.nodes}; "
+                "make one for it, or coarsen the log"
+            )
     window = agent.brain.window
     judge = Validation(validation, window, plan.limit, nodes=agent.brain.nodes, **options)
     facts = {

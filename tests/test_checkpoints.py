@@ -349,3 +349,8 @@ def test_on_a_full_disk_the_old_file_stays(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.undo()
     assert path.read_bytes() == old
     assert [p.name for p in tmp_path.iterdir()] == ["a.pt"]
+
+
+def test_a_loaded_dql_agent_does_not_begin_at_random(tmp_path: Path) -> None:
+    save(make_agent("dql", 8, 4, update=make_update("ours", floor=0.07)), tmp_path / "a.pt")
+    assert load(tmp_path / "a.pt").epsilon == 0.07

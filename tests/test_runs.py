@@ -154,6 +154,7 @@ def test_an_interrupt_in_an_episode_keeps_the_best_finished_one(tmp_path: Path) 
     agent = agent_of(update="published", reward=Breaking(25))
     training = run(tmp_path, agent=agent)
     assert (training.why, len(training.log)) == ("interrupted", 2)
+    assert len(agent._memory) == 0  # nothing of the broken-off run is learnt from later
     best = f"episode-{training.best['episode']:04d}.pt"
     assert same(weights(agent), weights(load(tmp_path / best)))
     assert len(pd.read_csv(tmp_path / "log.csv")) == 2

@@ -267,3 +267,22 @@ def test_the_same_seed_gives_the_same_and_so_does_going_on(
     )
     pd.testing.assert_frame_equal(idle.log, third.log)
     assert idle.best["episode"] == third.best["episode"]
+
+
+def test_several_validation_logs_count_by_mean_and_worst() -> None:
+    other = trace_of(
+        [(k, 20 * k, 1 + k % 3, 60 * (1 + k % 7), 55 * (1 + k % 7)) for k in range(30)], 4
+    )
+    apart = [Validation(trace, 8)(agent_of()) for trace in (VALID, other)]
+    both = Validation([VALID, other], 8)(agent_of())
+    for name in ("mean_wait_ratio", "mean_wait_h"):
+        assert both[name] == pytest.approx((apart[0][name] + apart[1][name]) / 2)
+    for name in ("max_wait_ratio", "max_wait_h"):
+        assert both[name] == max(apart[0][name], apart[1][name])
+
+
+def test_jobs_of_another_machine_are_refused() -> None:
+    wide = trace_of([(k, 30 * k, 1, 60, 50) for k in range(30)], 5)
+    for parts in ((wide, VALID), (TRACE, wide)):
+        with pytest.raises(DrasLabError, match=r"is of 5 nodes, and the agent of 4; make one for"):
+            train(agent_of(), *parts, PLAN)

@@ -183,6 +183,7 @@ def load(
             **brain,
         )
         agent.brain.networks.load_state_dict(weights)
+        agent.learned()
     except DrasLabError as error:
         if str(error).startswith(f"{path}: "):
             raise

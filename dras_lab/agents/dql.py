@@ -191,6 +191,10 @@ class DrasDQL:
             for group in self.optimiser.param_groups:
                 group["lr"] = rate
 
+    def learned(self) -> None:
+        """Past its first learning: of what it does now, only the floor is left to chance."""
+        self.epsilon = self.update.floor
+
     def config(self) -> dict[str, Any]:
         """What makes this agent, but for its weights."""
         return {

@@ -211,6 +211,9 @@ class DrasPG:
             for group in self.optimiser.param_groups:
                 group["lr"] = rate
 
+    def learned(self) -> None:
+        """Past its first learning: nothing changes, since it draws from what it has learnt."""
+
     def config(self) -> dict[str, Any]:
         """What makes this agent, but for its weights."""
         return {
