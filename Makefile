@@ -22,7 +22,7 @@ FAST = not slow and not learning and not browser
 ARGS =
 
 help:
-	@echo "make demo    install, then compare the heuristics on a shipped job log"
+	@echo "make demo    install (torch too), train a small agent, compare it with the heuristics"
 	@echo "make lab     install JupyterLab too, and open the notebooks"
 	@echo "make test    install what the tests need (torch too), and run them all, notebooks too"
 	@echo "make quick   only the fast tests"
@@ -31,7 +31,7 @@ help:
 	@echo "make clean   remove .venv and all caches"
 
 demo:
-	@$(INSTALL)
+	@$(INSTALL) agents
 	@$(BIN)/dras-lab demo
 
 # A notebook's cells must run in one process, in order: --dist loadfile keeps a file together.

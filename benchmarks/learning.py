@@ -91,8 +91,9 @@ def trained(
 def simulated(name: str, agent: Agent, train: Trace, validation: Trace, episodes: int) -> int:
     """How many jobs were run through the simulator to train an agent, all told."""
     recipe = RECIPES[name]
-    judged = len(validation) + (len(train) if recipe.rules else 0)
-    return recipe.rules * judged + episodes * (agent.update.runs * recipe.jobs + judged)
+    both = len(validation) + len(train)
+    judged = both if recipe.both else len(validation)
+    return recipe.rules * both + episodes * (agent.update.runs * recipe.jobs + judged)
 
 
 def tuned(seed: int, parts: list[Trace], others: list[Trace], jobs: int) -> list[dict[str, Any]]:

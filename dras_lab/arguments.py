@@ -5,11 +5,11 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable, Mapping
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from . import __version__
 
-Command = Callable[[argparse.Namespace], None]
+Command = Callable[[argparse.Namespace], int | None]
 DEMO_POLICIES = "fcfs,sjf,saf,wfp3,f1,binpacking,random"
 
 
@@ -21,28 +21,26 @@ class _Parser(argparse.ArgumentParser):
         raise SystemExit(2)
 
 
-def _count(text: str) -> int:
-    try:
-        number = int(text)
-    except ValueError:
-        number = 0
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of 1 or more")
-    return number
+def _whole(least: int) -> Callable[[str], int]:
+    def parse(text: str) -> int:
+        try:
+            number = int(text)
+        except ValueError:
+            number = least - 1
+        if number < least:
+            raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of {least} or more")
+        if number >= 1 << 63:
+            raise argparse.ArgumentTypeError(f"{text!r} is too large")
+        return number
+
+    return parse
+
+
+_count, _natural = _whole(1), _whole(0)
 
 
 def _window(text: str) -> int | None:
     return None if text == "all" else _count(text)
-
-
-def _seed(text: str) -> int:
-    try:
-        number = int(text)
-    except ValueError:
-        number = -1
-    if number < 0:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of 0 or more")
-    return number
 
 
 def _positive(text: str) -> float:
@@ -55,11 +53,123 @@ def _positive(text: str) -> float:
     return number
 
 
+def _choice(help: str, *choices: str) -> dict[str, Any]:
+    text = f"{help}; default {choices[0]}" if help else f"default {choices[0]}"
+    return {"choices": choices, "default": choices[0], "help": text}
+
+
+# What more than one command takes, or what needs a check.
+_OPTIONS: dict[str, dict[str, Any]] = {
+    "--extra-columns": _choice(
+        "what to do with fields past the 18 of the format", "refuse", "ignore"
+    ),
+    "--nodes": {
+        "type": _count,
+        "metavar": "N",
+        "help": "size of the machine, instead of the log's own",
+    },
+    "--coarsen": {
+        "type": _count,
+        "default": 1,
+        "metavar": "K",
+        "help": "divide machine and sizes by K, rounded up",
+    },
+    "--jobs": {"type": _count, "metavar": "N", "help": "only the first N jobs"},
+    "--part": {
+        "choices": ("train", "validation", "test"),
+        "help": "only that part of the log: its first 60 %% of jobs, the next 15 %%, or the last "
+        "25 %%, which dras-lab train never touches",
+    },
+    "--backfill": _choice("", "easy", "none", "conservative"),
+    "--overrun": _choice("end jobs at their request (kill) or let them run on", "kill", "keep"),
+    "--reservation": _choice("held: as in DRAS", "held", "renewed"),
+    "--window": {
+        "type": _window,
+        "default": 50,
+        "metavar": "W",
+        "help": "jobs a policy sees at once, or all; default 50",
+    },
+    "--seed": {
+        "type": _natural,
+        "default": 0,
+        "metavar": "S",
+        "help": "for all that is drawn at random; default 0",
+    },
+    "--tau": {
+        "type": _positive,
+        "default": 10.0,
+        "metavar": "SEC",
+        "help": "bound of the bounded slowdown; default 10",
+    },
+    "--json": {"action": "store_true", "help": "print JSON"},
+}
+_ENGINE = ("--backfill", "--overrun", "--reservation", "--window")
+_RUN = (*_ENGINE, "--nodes", "--coarsen", "--jobs", "--part", "--seed", "--tau", "--json")
+
+_TRAIN: dict[str, dict[str, Any]] = {
+    "--agent": _choice("DRAS-PG, DRAS-DQL or Decima-PG", "pg", "dql", "decima"),
+    "--network": _choice("DRAS's, or a small one that scores each job alike", "dras", "scorer"),
+    "--reward": _choice("", "capability", "capacity", "waits"),
+    "--update": _choice("how it learns: our settings, or the published ones", "ours", "published"),
+    "--window": {
+        "type": _count,
+        "default": 50,
+        "metavar": "W",
+        "help": "jobs the agent sees at once; default 50",
+    },
+    "--episodes": {
+        "type": _count,
+        "default": 40,
+        "metavar": "N",
+        "help": "job sets to learn from; default 40",
+    },
+    "--set-jobs": {
+        "type": _whole(2),
+        "default": 1500,
+        "metavar": "N",
+        "help": "jobs of a job set; default 1500",
+    },
+    "--load": {
+        "type": _positive,
+        "default": 0.9,
+        "metavar": "X",
+        "help": "offered load of sampled and synthetic job sets; default 0.9",
+    },
+    "--phases": {
+        "default": "sampled,real,synthetic",
+        "metavar": "A,B,...",
+        "help": "kinds of job sets in the order they come, real ones twice as many as of the "
+        "others; default sampled,real,synthetic",
+    },
+    "--patience": {
+        "type": _count,
+        "metavar": "N",
+        "help": "stop when N episodes brought nothing better",
+    },
+    "--limit": {
+        "type": _positive,
+        "default": 1.1,
+        "metavar": "X",
+        "help": "longest wait, as a ratio to fcfs, that a best episode may have at no price; "
+        "default 1.1",
+    },
+    "--rules": {
+        "type": _natural,
+        "metavar": "N",
+        "help": "begin with the best of N linear rules tried at random (scorer); default 60, 0: "
+        "with nothing",
+    },
+    "--resume": {"action": "store_true", "help": "go on with the training in DIR"},
+    "--force": {"action": "store_true", "help": "start anew over the training in DIR"},
+}
+
+
 def build_parser(commands: Mapping[str, Command]) -> argparse.ArgumentParser:
     """The parser of all commands; `commands` says which function does each."""
     parser = _Parser(
         prog="dras-lab",
-        description="Replay a supercomputer's job log under a policy, and compare policies.",
+        description="Replay a supercomputer's job log under a policy, compare policies, and train "
+        "agents.",
         epilog="Try: dras-lab demo",
     )
     parser.add_argument("--version", action="version", version=f"dras-lab {__version__}")
@@ -81,41 +191,56 @@ def build_parser(commands: Mapping[str, Command]) -> argparse.ArgumentParser:
         "show what a log holds, and what was repaired or refused when it was read",
         "dras-lab inspect theta-like",
     )
-    _trace_arguments(sub)
-    sub.add_argument(
-        "--nodes", type=_count, metavar="N", help="size of the machine, instead of the log's own"
-    )
+    _trace(sub)
+    _add(sub, "--nodes")
     sub.add_argument(
         "--strict", action="store_true", help="stop at the first line that needs a repair"
     )
-    sub.add_argument("--json", action="store_true", help="print JSON")
+    _add(sub, "--json")
 
     sub = command(
         "simulate",
         "run a log under one policy",
         "dras-lab simulate lublin-256 --policy sjf --out schedule.csv",
     )
-    _trace_arguments(sub)
-    sub.add_argument("--policy", required=True, metavar="NAME", help=_policies_help())
-    _run_arguments(sub)
+    _trace(sub)
+    sub.add_argument("--policy", required=True, metavar="NAME", help=_policies())
+    _add(sub, *_RUN)
     sub.add_argument("--out", metavar="FILE.csv", help="write the schedule, a row a job")
+    sub.add_argument(
+        "--learn", action="store_true", help="an agent goes on learning while it schedules"
+    )
+    sub.add_argument("--save", metavar="FILE.pt", help="write the agent as --learn left it")
 
     sub = command(
         "compare",
         "run a log under several policies and put their measures side by side",
         "dras-lab compare theta-like --policies fcfs,sjf,wfp3 --plot kiviat.png",
     )
-    _trace_arguments(sub)
+    _trace(sub)
     sub.add_argument(
         "--policies",
         default=DEMO_POLICIES,
         metavar="A,B,...",
-        help=f"default {DEMO_POLICIES}; " + _policies_help(),
+        help=f"default {DEMO_POLICIES}; each is {_policies()}",
     )
-    _run_arguments(sub)
+    _add(sub, *_RUN)
     sub.add_argument("--out", metavar="FILE.csv", help="write the table")
     sub.add_argument(
         "--plot", metavar="FILE.png", help="write bars and a Kiviat chart (.png, .pdf or .svg)"
+    )
+
+    sub = command(
+        "train",
+        "train a DRAS agent on the first three fifths of a log",
+        "dras-lab train theta-like --coarsen 16 --network scorer --reward waits --out my-agent",
+    )
+    _trace(sub)
+    for name, how in _TRAIN.items():
+        sub.add_argument(name, **how)
+    _add(sub, "--nodes", "--coarsen", "--jobs", "--seed", "--json")
+    sub.add_argument(
+        "--out", required=True, metavar="DIR", help="folder for the agent and the log of episodes"
     )
 
     sub = command(
@@ -123,21 +248,20 @@ def build_parser(commands: Mapping[str, Command]) -> argparse.ArgumentParser:
         "make a synthetic log",
         "dras-lab generate lublin --jobs 1000 --load 0.9 --seed 1 --out small.swf",
     )
-    _extra_columns(sub)
+    _add(sub, "--extra-columns")
     sub.add_argument("model", metavar="MODEL", help="lublin, theta-like, or a log to imitate")
     sub.add_argument("--jobs", type=_count, required=True, metavar="N", help="how many jobs")
     sub.add_argument(
         "--load", type=_positive, metavar="X", help="offered load; the model's own by default"
     )
-    sub.add_argument("--seed", type=_seed, default=0, metavar="S", help="default 0")
-    sub.add_argument("--json", action="store_true", help="print JSON")
+    _add(sub, "--seed", "--json")
     sub.add_argument(
         "--out", required=True, metavar="FILE.swf", help="where to write it (.swf or .swf.gz)"
     )
 
     sub = command(
         "demo",
-        "compare the heuristics on a shipped log, with a table and a figure",
+        "train a small agent on a shipped log and compare it with the heuristics",
         "dras-lab demo --out demo-output",
     )
     sub.add_argument(
@@ -146,78 +270,23 @@ def build_parser(commands: Mapping[str, Command]) -> argparse.ArgumentParser:
         metavar="DIR",
         help="folder to write to; default demo-output",
     )
-    sub.add_argument("--json", action="store_true", help="print JSON")
-    sub.set_defaults(
-        seed=0, nodes=None, backfill="easy", window=50, overrun="kill", reservation="held", tau=10.0
-    )
+    _add(sub, "--json")
     return parser
 
 
-def _policies_help() -> str:
-    from .policies import NAMES
+def _add(sub: argparse.ArgumentParser, *names: str) -> None:
+    for name in names:
+        sub.add_argument(name, **_OPTIONS[name])
 
-    return "one of " + ", ".join(NAMES)
 
-
-def _trace_arguments(sub: argparse.ArgumentParser) -> None:
+def _trace(sub: argparse.ArgumentParser) -> None:
     sub.add_argument(
         "trace", metavar="TRACE", help="an .swf or .swf.gz file, or theta-like, or lublin-256"
     )
-    _extra_columns(sub)
+    _add(sub, "--extra-columns")
 
 
-def _extra_columns(sub: argparse.ArgumentParser) -> None:
-    sub.add_argument(
-        "--extra-columns",
-        choices=("refuse", "ignore"),
-        default="refuse",
-        help="what to do with fields past the 18 of the format; default refuse",
-    )
+def _policies() -> str:
+    from .policies import NAMES
 
-
-def _run_arguments(sub: argparse.ArgumentParser) -> None:
-    add = sub.add_argument
-    add("--backfill", choices=("easy", "none", "conservative"), default="easy", help="default easy")
-    add(
-        "--overrun",
-        choices=("kill", "keep"),
-        default="kill",
-        help="end jobs at their request (kill) or let them run on (keep); default kill",
-    )
-    add(
-        "--reservation",
-        choices=("held", "renewed"),
-        default="held",
-        help="default held, as in DRAS",
-    )
-    add("--nodes", type=_count, metavar="N", help="size of the machine, instead of the log's own")
-    add(
-        "--coarsen",
-        type=_count,
-        default=1,
-        metavar="K",
-        help="divide machine and sizes by K, rounded up",
-    )
-    add("--jobs", type=_count, metavar="N", help="only the first N jobs")
-    add(
-        "--window",
-        type=_window,
-        default=50,
-        metavar="W",
-        help="jobs a policy sees at once, or all; default 50",
-    )
-    add(
-        "--seed",
-        type=_seed,
-        default=0,
-        metavar="S",
-        help="for policies that draw random numbers; default 0",
-    )
-    add(
-        "--tau",
-        type=_positive,
-        default=10.0,
-        metavar="SEC",
-        help="bound of the bounded slowdown; default 10",
-    )
-    add("--json", action="store_true", help="print JSON")
+    return "one of " + ", ".join(NAMES) + ", or an agent: a checkpoint file or a shipped name"

@@ -34,9 +34,12 @@ class Recipe:
         What is other than in the settings.
     phases, jobs, limit
         As in `Plan`.
+    both : bool
+        Whether the best episode is chosen on the validation and the training part, and not on
+        the validation part alone: twice the looking, and less of a gamble.
     rules : int
         How many linear rules are tried, on the training and validation parts, for one to begin
-        with (scorer alone); 0 for none. The best episode is then chosen on both parts, too.
+        with (scorer alone); 0 for none.
     """
 
     about: str
@@ -48,6 +51,7 @@ class Recipe:
     phases: tuple[tuple[str, int], ...] = (("sampled", 10), ("real", 20), ("synthetic", 10))
     jobs: int = 1000
     limit: float = 1.1
+    both: bool = False
     rules: int = 0
 
 
@@ -55,8 +59,10 @@ RECIPES: dict[str, Recipe] = {
     "dras-pg": Recipe(
         "DRAS-PG, the paper's network and capability reward",
         "pg",
-        update={"learning_rate": 1e-3, "horizon": 3.0},
+        update={"learning_rate": 1e-3, "horizon": 6.0, "entropy": 0.02},
+        phases=(("sampled", 10), ("real", 40)),
         limit=1.05,
+        both=True,
     ),
     "dras-dql": Recipe(
         "DRAS-DQL, the paper's network; a reward for short waits and no very long ones",
@@ -72,7 +78,8 @@ RECIPES: dict[str, Recipe] = {
         reward=Waits(late=0.8),
         phases=(("real", 30),),
         jobs=2000,
-        limit=1.12,
+        limit=1.15,
+        both=True,
         rules=60,
     ),
     "decima-pg": Recipe("Decima-PG: no reservation, no backfilling", "decima", reward="waits"),
@@ -119,11 +126,15 @@ def train_recipe(
         raise DrasLabError(f"there is no recipe {name!r}; the recipes are {', '.join(RECIPES)}")
     recipe = RECIPES[name]
     brain: dict[str, Any] = {}
-    judges = [validation]
+    judges = [validation, trace] if recipe.both else [validation]
     if recipe.rules:
-        judges.append(trace)
         rule, _ = tune(
-            judges, recipe.rules, seed=seed, window=window, limit=recipe.limit, powers=(2,)
+            [validation, trace],
+            recipe.rules,
+            seed=seed,
+            window=window,
+            limit=recipe.limit,
+            powers=(2,),
         )
         brain["prior"] = prior_of(rule, trace.nodes)
     if recipe.settings == "published" and recipe.network == "dras":

@@ -1,30 +1,17 @@
-"""The command line: what it prints, what it writes, and how it says no."""
+"""The command line: what it prints and what it writes."""
 
 from __future__ import annotations
 
 import gzip
 import json
-import os
-import signal
-import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pandas as pd
 import pytest
+from commands import SMALL, refuses, run
 
-from dras_lab import cli
-
-# Ten nodes; under EASY: 1 at 0, 2 at 100 (reserved), 3 at 0 (backfilled), 4 refused.
-SMALL = """\
-; MaxNodes: 10
-; MaxProcs: 10
-1 0 -1 100 6 -1 -1 6 100 -1 1 1 1 -1 -1 -1 -1 -1
-2 0 -1 100 8 -1 -1 8 100 -1 1 2 1 -1 -1 -1 -1 -1
-3 0 -1 50 4 -1 -1 4 50 -1 1 1 1 -1 -1 -1 -1 -1
-4 5 -1 50 11 -1 -1 11 50 -1 1 1 1 -1 -1 -1 -1 -1
-"""
+from dras_lab import demo
 
 
 @pytest.fixture
@@ -32,25 +19,6 @@ def small(tmp_path: Path) -> Path:
     path = tmp_path / "small.swf"
     path.write_text(SMALL, encoding="utf-8")
     return path
-
-
-def run(capsys: pytest.CaptureFixture[str], *words: object) -> tuple[int, str, str]:
-    code = cli.main([str(word) for word in words])
-    out, err = capsys.readouterr()
-    return code, out, err
-
-
-def refuses(capsys: pytest.CaptureFixture[str], *words: object) -> str:
-    """Exit code 2, one line on standard error, nothing on standard output."""
-    code, out, err = run(capsys, *words)
-    assert code == 2, (out, err)
-    assert out == ""
-    assert err.count("\n") == 1, err
-    assert "Traceback" not in err
-    return err
-
-
-# -- what it does -----------------------------------------------------------------------------
 
 
 def test_simulate(capsys: pytest.CaptureFixture[str], small: Path, tmp_path: Path) -> None:
@@ -201,8 +169,6 @@ def test_all_commands_speak_json(capsys: pytest.CaptureFixture[str], tmp_path: P
     words = ("generate", "lublin", "--jobs", 20, "--out", out, "--json")
     told = json.loads(run(capsys, *words)[1])
     assert (told["file"], told["nodes"], told["summary"]["jobs"]) == (str(out), 256, 20)
-    rows = json.loads(run(capsys, "demo", "--out", tmp_path, "--json")[1])
-    assert [row["policy"] for row in rows][:2] == ["fcfs", "sjf"]
     rows = json.loads(run(capsys, "compare", out, "--policies", "fcfs,laf", "--json")[1])
     assert [(row["backfill"], row["window"], row["overrun"]) for row in rows] == [
         ("easy", 50, "kill")
@@ -225,22 +191,51 @@ def test_a_single_job(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Non
         assert code == 0, err
 
 
-def test_demo(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    code, out, _ = run(capsys, "demo", "--out", tmp_path / "new" / "folder")
+HEURISTICS = ["fcfs", "sjf", "saf", "wfp3", "f1", "binpacking", "random"]
+
+
+def test_demo_without_torch(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "torch", None)
+    folder = tmp_path / "new" / "folder"
+    code, out, err = run(capsys, "demo", "--out", folder)
     assert code == 0
-    table = pd.read_csv(tmp_path / "new" / "folder" / "table.csv", index_col="policy")
+    assert "pip install 'dras-lab[agents]'" in err
+    table = pd.read_csv(folder / "table.csv", index_col="policy")
     assert table.loc["fcfs", "mean_wait_ratio"] == 1
-    assert len(table) == 7
-    assert (tmp_path / "new" / "folder" / "policies.png").stat().st_size > 20_000
-    shortest = table["mean_wait_h"].idxmin()
-    assert f"{shortest} has the shortest mean wait" in out
+    assert list(table.index) == HEURISTICS
+    assert set(table["jobs"]) == {4000}
+    assert (folder / "policies.png").stat().st_size > 20_000
+    assert not (folder / "learning-curve.png").exists()
+    assert f"{table['mean_wait_h'].idxmin()} has the shortest mean wait" in out
 
 
-@pytest.mark.parametrize("name", ["inspect", "simulate", "compare", "generate", "demo"])
+def test_demo(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("torch")
+    monkeypatch.setattr(demo, "EPISODES", 1)  # tests/test_readme.py has all of them
+    monkeypatch.setattr(demo, "RULES", 2)
+    code, out, err = run(capsys, "demo", "--out", tmp_path)
+    assert code == 0, err
+    table = pd.read_csv(tmp_path / "table.csv", index_col="policy")
+    assert list(table.index) == ["fcfs", "dras-pg", "rule", *HEURISTICS[1:]]
+    assert set(table["jobs"]) == {1000}  # the last quarter of 4,000
+    for name in ("policies.png", "learning-curve.png"):
+        assert (tmp_path / name).stat().st_size > 20_000
+    assert "dras-pg is the agent" in out
+    rows = json.loads(run(capsys, "demo", "--out", tmp_path, "--json")[1])
+    assert [row["policy"] for row in rows] == list(table.index)
+    assert rows[1]["mean_wait_s"] / 3600 == pytest.approx(table.loc["dras-pg", "mean_wait_h"])
+
+
+@pytest.mark.parametrize("name", ["inspect", "simulate", "compare", "train", "generate", "demo"])
 def test_help_has_an_example(capsys: pytest.CaptureFixture[str], name: str) -> None:
     code, out, _ = run(capsys, name, "--help")
     assert code == 0
     assert "example:\n  dras-lab " + name in out
+    assert "%%" not in out
 
 
 @pytest.mark.parametrize("name", ["inspect", "simulate", "compare", "generate"])
@@ -257,220 +252,3 @@ def test_the_example_works(
 def test_version_and_no_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(capsys, "--version")[:2] == (0, "dras-lab 0.1.0\n")
     assert "COMMAND" in refuses(capsys)
-
-
-# -- how it says no ---------------------------------------------------------------------------
-
-
-BAD_FILES: dict[str, tuple[bytes, str]] = {
-    "empty": (b"", "empty"),
-    "binary": (bytes(range(256)) * 20, ""),
-    "cut.gz": (gzip.compress(SMALL.encode() * 50)[:60], ""),
-    "17": (b"1 0 -1 100 6 -1 -1 6 100 -1 1 1 1 -1 -1 -1 -1\n", "line 1"),
-    "19": (b"1 0 -1 100 6 -1 -1 6 100 -1 1 1 1 -1 -1 -1 -1 -1 7\n", "line 1"),
-    "letters": (b"1 0 -1 1x0 6 -1 -1 6 100 -1 1 1 1 -1 -1 -1 -1 -1\n", "line 1"),
-    "csv": (b"jobid,submit,runtime\n1,2,3\n", ""),
-    "python": (b"import os\n\nprint(os.getcwd())\n", ""),
-    "html": (b"<!DOCTYPE html><html><body>404</body></html>\n", ""),
-}
-
-
-@pytest.mark.parametrize("kind", BAD_FILES)
-@pytest.mark.parametrize("command", ["inspect", "simulate", "compare"])
-def test_bad_files(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, kind: str, command: str
-) -> None:
-    content, expected = BAD_FILES[kind]
-    path = tmp_path / f"bad-{kind}.swf"
-    path.write_bytes(content)
-    out = tmp_path / "out.csv"
-    words: list[object] = [command, path]
-    if command == "simulate":
-        words += ["--policy", "fcfs", "--out", out]
-    if command == "compare":
-        words += ["--policies", "fcfs", "--out", out]
-    error = refuses(capsys, *words)
-    assert path.name in error
-    assert expected in error
-    assert sorted(tmp_path.iterdir()) == [path]  # no file is left behind
-
-
-def test_the_log_and_other_outputs_are_not_overwritten(
-    capsys: pytest.CaptureFixture[str], small: Path, tmp_path: Path
-) -> None:
-    for words in (
-        ("simulate", small, "--policy", "fcfs", "--out", small),
-        ("compare", small, "--out", small),
-        ("generate", small, "--jobs", 9, "--out", small),
-    ):
-        assert "is the log that is read" in refuses(capsys, *words)
-    both = tmp_path / "both.svg"
-    error = refuses(capsys, "compare", small, "--out", both, "--plot", both)
-    assert "is named twice" in error
-    assert "an empty name" in refuses(capsys, "simulate", small, "--policy", "fcfs", "--out", "")
-    assert small.read_text(encoding="utf-8") == SMALL
-    assert list(tmp_path.iterdir()) == [small]
-
-
-def test_figures_of_one_input_are_one_file(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
-    # A name that would be taken for a formula.
-    odd = tmp_path / "b$x_{$.swf"
-    odd.write_text(SMALL, encoding="utf-8")
-    for kind in ("png", "svg", "pdf"):
-        contents = set()
-        for k in range(2):
-            path = tmp_path / f"{k}.{kind}"
-            code, _, err = run(capsys, "compare", odd, "--policies", "fcfs,ljf", "--plot", path)
-            assert code == 0, err
-            contents.add(path.read_bytes())
-        assert len(contents) == 1, kind
-
-
-def test_no_such_file(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    error = refuses(capsys, "inspect", tmp_path / "none.swf")
-    assert "none.swf" in error
-    assert tmp_path.name in refuses(capsys, "inspect", tmp_path)
-    # A name that is nearly a shipped one: which there are is said.
-    assert "theta-like" in refuses(capsys, "inspect", "theta-lik")
-
-
-@pytest.mark.parametrize(
-    ("words", "expected"),
-    [
-        (("simulate", "SMALL", "--policy", "fcfs", "--nodes", "0"), "--nodes"),
-        (("simulate", "SMALL", "--policy", "fcfs", "--nodes", "ten"), "'ten'"),
-        (("simulate", "SMALL", "--policy", "fcfs", "--window", "0"), "--window"),
-        (("simulate", "SMALL", "--policy", "fcfs", "--coarsen", "0"), "--coarsen"),
-        (("simulate", "SMALL", "--policy", "fcfs", "--jobs", "-1"), "--jobs"),
-        (("simulate", "SMALL", "--policy", "fcfs", "--seed", "-1"), "--seed"),
-        (("simulate", "SMALL", "--policy", "fcfs", "--tau", "0"), "--tau"),
-        (("simulate", "SMALL", "--policy", "fcfs", "--tau", "nan"), "--tau"),
-        (("simulate", "SMALL", "--policy", "fcfs", "--backfill", "eazy"), "--backfill"),
-        (("simulate", "SMALL", "--policy", "fcsf"), "there is no policy 'fcsf'"),
-        (("simulate", "SMALL"), "--policy"),
-        (("simulate", "SMALL", "--policy", "fcfs", "--out", "none/x.csv"), "no folder"),
-        (("simulate", "SMALL", "--policy", "fcfs", "--out", "FOLDER"), "is a folder"),
-        (("compare", "SMALL", "--policies", "fcfs,nope"), "there is no policy 'nope'"),
-        (("compare", "SMALL", "--policies", ","), "at least one policy"),
-        (("compare", "SMALL", "--policies", "fcfs,fcfs"), "named twice"),
-        (("compare", "SMALL", "--policies", "fcfs", "--plot", "none/x.png"), "no folder"),
-        (("compare", "SMALL", "--policies", "fcfs", "--plot", "x.bmp"), ".png"),
-        (("generate", "lublin", "--jobs", "0", "--out", "x.swf"), "--jobs"),
-        (("generate", "lublin", "--jobs", "9", "--load", "0", "--out", "x.swf"), "--load"),
-        (("generate", "lublin", "--jobs", "9", "--out", "none/x.swf"), "no folder"),
-        (("generate", "lublim", "--jobs", "9", "--out", "x.swf"), "lublim"),
-        (("inspect",), "TRACE"),
-        (("train", "SMALL"), "invalid choice"),
-        (("simulate", "SMALL", "--policy", "fcfs", "--frobnicate"), "frobnicate"),
-    ],
-    ids=lambda value: " ".join(value[2:]) if isinstance(value, tuple) else "",
-)
-def test_bad_arguments(
-    capsys: pytest.CaptureFixture[str],
-    small: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    words: tuple[str, ...],
-    expected: str,
-) -> None:
-    monkeypatch.chdir(small.parent)
-    swap = {"SMALL": str(small), "FOLDER": str(small.parent)}
-    assert expected in refuses(capsys, *(swap.get(word, word) for word in words))
-    assert sorted(small.parent.iterdir()) == [small]
-
-
-def test_a_fault_of_ours_is_one_line_and_exit_code_1(
-    capsys: pytest.CaptureFixture[str], small: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def broken(*words: object, **names: object) -> None:
-        raise ZeroDivisionError("division by zero\nand more")
-
-    monkeypatch.setattr("dras_lab.simulator.simulate", broken)
-    code, out, err = run(capsys, "simulate", small, "--policy", "fcfs")
-    assert (code, out) == (1, "")
-    assert err.startswith("dras-lab: failed: ZeroDivisionError: division by zero (")
-    assert err.count("\n") == 1
-
-
-# -- as a process -----------------------------------------------------------------------------
-
-
-def process(*words: str, **options: object) -> subprocess.Popen[str]:
-    return subprocess.Popen(  # type: ignore[call-overload,no-any-return]
-        [sys.executable, "-m", "dras_lab.cli", *words],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        **options,
-    )
-
-
-def test_two_hash_seeds_one_file(tmp_path: Path) -> None:
-    contents = set()
-    for seed in ("0", "4242"):
-        out = tmp_path / f"{seed}.csv"
-        words = ("simulate", "lublin-256", "--policy", "wfp3", "--out", str(out))
-        done = process(*words, env={**os.environ, "PYTHONHASHSEED": seed})
-        _, err = done.communicate()
-        assert done.returncode == 0, err
-        contents.add(out.read_bytes())
-    assert len(contents) == 1
-
-
-@pytest.mark.skipif(os.name == "nt", reason="signals are another thing there")
-def test_ctrl_c(tmp_path: Path) -> None:
-    big = tmp_path / "big.swf"
-    assert cli.main(["generate", "lublin", "--jobs", "60000", "--out", str(big)]) == 0
-    words = ("compare", str(big), "--policies", "wfp3,f1,f2", "--out", str(tmp_path / "out.csv"))
-    running = process(*words, start_new_session=True)
-    time.sleep(3)
-    running.send_signal(signal.SIGINT)
-    out, err = running.communicate(timeout=30)
-    assert running.returncode == 130, (out, err)
-    assert out == ""
-    assert err == "dras-lab: interrupted; nothing was written\n"
-    assert list(tmp_path.iterdir()) == [big]
-
-
-@pytest.mark.skipif(os.name == "nt", reason="terminals are another thing there")
-def test_a_terminal_gets_a_progress_bar_and_a_file_does_not(tmp_path: Path) -> None:
-    import fcntl
-    import pty
-    import select
-    import struct
-    import termios
-
-    words = ("-m", "dras_lab.cli", "simulate", "lublin-256", "--policy", "f1")
-    ours, theirs = pty.openpty()
-    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
-    done = subprocess.run([sys.executable, *words], stdout=subprocess.PIPE, stderr=theirs)
-    assert done.returncode == 0
-    ready, _, _ = select.select([ours], [], [], 5)  # while the other end is open still
-    shown = os.read(ours, 100_000) if ready else b""
-    os.close(theirs)
-    os.close(ours)
-    assert b"f1" in shown
-    assert b"5000" in shown
-    done = subprocess.run([sys.executable, *words], capture_output=True)
-    assert done.stderr == b""
-
-
-def test_nothing_is_written_if_the_figure_is_interrupted(
-    capsys: pytest.CaptureFixture[str], small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def interrupted(*words: object) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("dras_lab.plotting.overview", interrupted)
-    out, plot = tmp_path / "t.csv", tmp_path / "k.png"
-    code, _, err = run(capsys, "compare", small, "--out", out, "--plot", plot)
-    assert (code, err) == (130, "dras-lab: interrupted; nothing was written\n")
-    assert list(tmp_path.iterdir()) == [small]
-
-
-def test_a_reader_that_leaves_early(tmp_path: Path) -> None:
-    command = f'"{sys.executable}" -m dras_lab.cli inspect theta-like | head -n 1'
-    done = subprocess.run(command, shell=True, capture_output=True, text=True)
-    assert done.stderr == ""
-    assert done.stdout.count("\n") == 1

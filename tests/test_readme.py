@@ -17,12 +17,23 @@ def block(start: str) -> list[str]:
     return lines[first : first + lines[first:].index("```")]
 
 
+@pytest.mark.slow
+@pytest.mark.learning
 def test_the_demo(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """What is computed is the same to the digit; what is learnt is so on one machine only."""
+    pytest.importorskip("torch")
     assert cli.main(["demo", "--out", str(tmp_path)]) == 0
-    out = capsys.readouterr().out
-    expected = block("theta-like: 4000 jobs")
-    assert len(expected) == 10
-    assert "\n".join(expected) in out
+    expected = block("theta-like-by-16-part-3-of-3: 1000 jobs")
+    assert len(expected) == 12
+    lines = capsys.readouterr().out.splitlines()
+    first = lines.index(expected[0])
+    for line, printed in zip(expected, lines[first:], strict=False):
+        if not line.startswith("dras-pg"):
+            assert printed.split() == line.split()
+            continue
+        told, found = ([float(word) for word in text.split()[1:]] for text in (line, printed))
+        assert printed.startswith("dras-pg")
+        assert found[3:5] == pytest.approx(told[3:5], abs=0.15)  # mean and maximum of fcfs'
 
 
 @pytest.mark.slow

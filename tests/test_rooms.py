@@ -74,8 +74,14 @@ ROOMS = {
     "observations": "jobs board decisions scaling features mdp",
     "scenes": "decisions",
     "env": "jobs traces decisions results simulator rewards scaling observations scenes",
-    # the command line: its arguments, its commands
-    "arguments": "jobs policies simulator",
+    "adapting": "agents",
+    # the command line: its arguments, what commands share, the longer commands, all commands
+    "arguments": "policies",
+    "screen": "jobs traces results metrics plotting",
+    "runners": "jobs files traces policies simulator results agents screen",
+    "coach": "jobs traces rules priors agents runs training runners screen",
+    "demo": "jobs traces policies metrics rules priors agents training curves plotting arguments"
+    " runners screen",
     "cli": "*",
     "__init__": "*",
     "__main__": "cli",
@@ -83,13 +89,13 @@ ROOMS = {
 
 # The rooms that may import what is slow to load, or need not be installed.
 OUTSIDE = {
-    "torch": {"networks", "scorers", "twins", "agents", "runs"},
+    "torch": {"networks", "scorers", "twins", "agents", "runs", "runners"},
     "ipywidgets": {"widgets"},
     "IPython": {"widgets"},
     "traitlets": {"widgets"},
     "matplotlib": {
         *("plotting", "groups", "gantt", "curves", "classes", "breakdown", "anatomy", "choices"),
-        "widgets",
+        *("widgets", "demo"),
     },
     "gymnasium": {"env"},
 }
