@@ -58,6 +58,10 @@ def _choice(help: str, *choices: str) -> dict[str, Any]:
     return {"choices": choices, "default": choices[0], "help": text}
 
 
+def _said(help: str, *choices: str) -> dict[str, Any]:
+    return _choice(help, *choices) | {"default": None}
+
+
 # What more than one command takes, or what needs a check.
 _OPTIONS: dict[str, dict[str, Any]] = {
     "--extra-columns": _choice(
@@ -107,10 +111,16 @@ _ENGINE = ("--backfill", "--overrun", "--reservation", "--window")
 _RUN = (*_ENGINE, "--nodes", "--coarsen", "--jobs", "--part", "--seed", "--tau", "--json")
 
 _TRAIN: dict[str, dict[str, Any]] = {
-    "--agent": _choice("DRAS-PG, DRAS-DQL or Decima-PG", "pg", "dql", "decima"),
-    "--network": _choice("DRAS's, or a small one that scores each job alike", "dras", "scorer"),
-    "--reward": _choice("", "capability", "capacity", "waits"),
-    "--update": _choice("how it learns: our settings, or the published ones", "ours", "published"),
+    # No defaults here: what is not said is as the recipe has it.
+    "--recipe": {
+        "metavar": "NAME",
+        "help": "a way of training that was measured, in place of the choices below: dras-pg, "
+        "dras-dql, best, decima-pg or dras-pg-published",
+    },
+    "--agent": _said("DRAS-PG, DRAS-DQL or Decima-PG", "pg", "dql", "decima"),
+    "--network": _said("DRAS's, or a small one that scores each job alike", "dras", "scorer"),
+    "--reward": _said("", "capability", "capacity", "waits"),
+    "--update": _said("how it learns: our settings, or the published ones", "ours", "published"),
     "--window": {
         "type": _count,
         "default": 50,
@@ -119,24 +129,20 @@ _TRAIN: dict[str, dict[str, Any]] = {
     },
     "--episodes": {
         "type": _count,
-        "default": 40,
         "metavar": "N",
         "help": "job sets to learn from; default 40",
     },
     "--set-jobs": {
         "type": _whole(2),
-        "default": 1500,
         "metavar": "N",
         "help": "jobs of a job set; default 1500",
     },
     "--load": {
         "type": _positive,
-        "default": 0.9,
         "metavar": "X",
         "help": "offered load of sampled and synthetic job sets; default 0.9",
     },
     "--phases": {
-        "default": "sampled,real,synthetic",
         "metavar": "A,B,...",
         "help": "kinds of job sets in the order they come, real ones twice as many as of the "
         "others; default sampled,real,synthetic",
@@ -148,7 +154,6 @@ _TRAIN: dict[str, dict[str, Any]] = {
     },
     "--limit": {
         "type": _positive,
-        "default": 1.1,
         "metavar": "X",
         "help": "longest wait, as a ratio to fcfs, that a best episode may have at no price; "
         "default 1.1",

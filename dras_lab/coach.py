@@ -17,19 +17,22 @@ from .runners import folder_for, need_torch, parts, prepared
 from .screen import columns_of, print_json
 
 if TYPE_CHECKING:
+    from .recipes import Recipe
     from .rules import LinearRule
     from .traces import Trace
-    from .training import Plan, Training
+    from .training import Training
 
 RULES = 60  # linear rules that a scorer's prior is the best of
+EPISODES = 40
 _SHARES = {"sampled": 1, "real": 2, "synthetic": 1}
 
 
 def train(arguments: argparse.Namespace) -> int:
     """Train an agent as the arguments say; 0, or 130 after Ctrl-C."""
-    plan = _plan(arguments)
-    if arguments.rules and arguments.network != "scorer":
-        raise DrasLabError("--rules: only --network scorer can begin with a rule")
+    recipe = _recipe(arguments)
+    from .recipes import plan_of
+
+    plan = plan_of(recipe, arguments.seed)
     folder = _free(arguments)
     trace = prepared(arguments)
     if arguments.nodes is not None:
@@ -44,8 +47,8 @@ def train(arguments: argparse.Namespace) -> int:
     said = shlex.join(word for word in arguments.words if word not in ("--force", "--resume"))
     finished: list[int] = []
     try:
-        rule = _rule(jobs, folder, arguments)
-        training = _train(jobs, part["validation"], plan, rule, folder, arguments, finished)
+        rule = _rule(recipe, jobs, part["validation"], folder, arguments)
+        training = _train(recipe, jobs, part["validation"], rule, folder, arguments, finished)
     except KeyboardInterrupt:
         print(
             f"dras-lab: interrupted before an episode ended; {folder} holds nothing new",
@@ -68,27 +71,56 @@ def train(arguments: argparse.Namespace) -> int:
     return 130
 
 
-def _plan(arguments: argparse.Namespace) -> Plan:
-    """How many episodes of which kind: as `training.even_plan`, in the order wanted."""
-    names = [name.strip() for name in arguments.phases.split(",") if name.strip()]
+def _recipe(arguments: argparse.Namespace) -> Recipe:
+    """How to train: by the recipe that is named and what else is said, or by what is said alone."""
+    need_torch()
+    from .recipes import Recipe, find
+
+    given = {name: value for name, value in vars(arguments).items() if value is not None}
+    numbers = {"jobs": "set_jobs"} | {n: n for n in ("load", "limit", "patience", "rules")}
+    changes = {field: given[name] for field, name in numbers.items() if name in given}
+    if arguments.recipe is not None:
+        twice = [n for n in ("agent", "network", "reward", "update", "phases") if n in given]
+        if twice:
+            raise DrasLabError(f"--{twice[0]}: the recipe has its own; leave out one of them")
+        recipe = find(arguments.recipe)
+        shares = dict(recipe.phases)
+    else:
+        scorer = given.get("network") == "scorer"
+        recipe = Recipe(
+            about="as said",
+            agent=given.get("agent", "pg"),
+            network=given.get("network", "dras"),
+            reward=given.get("reward", "capability"),
+            settings=given.get("update", "ours"),
+            jobs=1500,
+            rules=RULES if scorer else 0,
+            powers=(1, 2),
+        )
+        shares = _shares(given.get("phases", "sampled,real,synthetic"))
+    recipe = replace(recipe, **changes)
+    if recipe.rules and recipe.network != "scorer":
+        raise DrasLabError("--rules: only --network scorer can begin with a rule")
+    if arguments.recipe is None or arguments.episodes is not None:
+        recipe = replace(recipe, phases=_shared_out(given.get("episodes", EPISODES), shares))
+    return recipe
+
+
+def _shares(phases: str) -> dict[str, int]:
+    """Which kinds of job sets, in the order wanted, and their shares as in `even_plan`."""
+    names = [name.strip() for name in phases.split(",") if name.strip()]
     unknown = [name for name in names if name not in _SHARES]
     if unknown or not names or len(set(names)) < len(names):
         what = f"there is no {unknown[0]!r}; " if unknown else ""
         raise DrasLabError(f"--phases: {what}name some of {', '.join(_SHARES)}, each once")
-    need_torch()
-    from .training import Plan
+    return {name: _SHARES[name] for name in names}
 
-    parts_in_all = sum(_SHARES[name] for name in names)
-    counts = {name: arguments.episodes * _SHARES[name] // parts_in_all for name in names}
-    counts["real" if "real" in counts else names[-1]] += arguments.episodes - sum(counts.values())
-    return Plan(
-        phases=tuple(counts.items()),
-        jobs=arguments.set_jobs,
-        load=arguments.load,
-        seed=arguments.seed,
-        limit=arguments.limit,
-        patience=arguments.patience,
-    )
+
+def _shared_out(episodes: int, shares: dict[str, int]) -> tuple[tuple[str, int], ...]:
+    """So many episodes by their shares; what does not go up into real ones."""
+    counts = {name: episodes * share // sum(shares.values()) for name, share in shares.items()}
+    counts["real" if "real" in counts else list(counts)[-1]] += episodes - sum(counts.values())
+    return tuple(counts.items())
 
 
 def _free(arguments: argparse.Namespace) -> Path:
@@ -108,13 +140,15 @@ def _free(arguments: argparse.Namespace) -> Path:
     return folder
 
 
-def _rule(jobs: Trace, folder: Path, arguments: argparse.Namespace) -> LinearRule | None:
+def _rule(
+    recipe: Recipe, jobs: Trace, validation: Trace, folder: Path, arguments: argparse.Namespace
+) -> LinearRule | None:
     """The linear rule that a scorer begins with; when training goes on, the one it began with."""
-    from .rules import LinearRule, tune
+    from .recipes import rule_for
+    from .rules import LinearRule
     from .runs import CONFIG
 
-    trials = RULES if arguments.rules is None else arguments.rules
-    if arguments.network != "scorer" or not trials:
+    if not recipe.rules:
         return None
     if arguments.resume:
         try:
@@ -125,42 +159,26 @@ def _rule(jobs: Trace, folder: Path, arguments: argparse.Namespace) -> LinearRul
                 f"{folder / CONFIG}: does not say which rule the agent began with, or is damaged; "
                 "give the same arguments, or start anew with --force"
             ) from error
-    print(f"trying {trials} linear rules to begin with ...", file=sys.stderr)
-    options = {"window": arguments.window, "limit": arguments.limit, "powers": (1, 2)}
-    rule, table = tune([jobs], trials, seed=arguments.seed, **options)
-    best = table.sort_values("score").iloc[0]
-    print(
-        f"the best has {best['mean_wait_ratio']:.2f} of the mean wait of fcfs and "
-        f"{best['max_wait_ratio']:.2f} of its longest, on the jobs it was tried on",
-        file=sys.stderr,
-    )
-    return rule
+    print(f"trying {recipe.rules} linear rules to begin with ...", file=sys.stderr)
+    return rule_for(recipe, jobs, validation, seed=arguments.seed, window=arguments.window)
 
 
 def _train(
+    recipe: Recipe,
     jobs: Trace,
     validation: Trace,
-    plan: Plan,
     rule: LinearRule | None,
     folder: Path,
     arguments: argparse.Namespace,
     finished: list[int],
 ) -> Training:
     from . import training
-    from .agents import make_agent
-    from .priors import prior_of
+    from .recipes import agent_of, plan_of
 
-    options: dict[str, Any] = {} if rule is None else {"prior": prior_of(rule, jobs.nodes)}
+    plan = plan_of(recipe, arguments.seed)
     try:
-        agent = make_agent(
-            arguments.agent,
-            jobs.nodes,
-            arguments.window,
-            network=arguments.network,
-            reward=arguments.reward,
-            update=arguments.update,
-            seed=arguments.seed,
-            **options,
+        agent = agent_of(
+            recipe, jobs.nodes, seed=arguments.seed, window=arguments.window, rule=rule
         )
     except (MemoryError, RuntimeError) as error:
         raise DrasLabError(
@@ -183,7 +201,7 @@ def _train(
     return training.train(
         agent,
         jobs,
-        validation,
+        [validation, jobs] if recipe.both else [validation],
         plan,
         out=folder,
         resume=arguments.resume,
@@ -192,7 +210,8 @@ def _train(
         callback=say,
         about={
             "seed": arguments.seed,
-            "rules": arguments.rules,
+            "recipe": arguments.recipe,
+            "rules": recipe.rules,
             "rule": None if rule is None else asdict(rule),
         },
     )

@@ -7,7 +7,7 @@ of a log.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ from .agents import Agent, make_agent, make_update
 from .jobs import DrasLabError
 from .priors import prior_of
 from .rewards import Reward, Waits
-from .rules import tune
+from .rules import LinearRule, tune
 from .traces import Trace
 from .training import Plan, Training, train
 
@@ -32,7 +32,7 @@ class Recipe:
         As `kind`, `network`, `reward` and `update` in `make_agent`.
     update : dict
         What is other than in the settings.
-    phases, jobs, limit
+    phases, jobs, load, limit, patience
         As in `Plan`.
     both : bool
         Whether the best episode is chosen on the validation and the training part, and not on
@@ -40,6 +40,8 @@ class Recipe:
     rules : int
         How many linear rules are tried, on the training and validation parts, for one to begin
         with (scorer alone); 0 for none.
+    powers : tuple of float
+        Of the queued time in those rules, 1 or 2.
     """
 
     about: str
@@ -50,9 +52,12 @@ class Recipe:
     update: dict[str, Any] = field(default_factory=dict)
     phases: tuple[tuple[str, int], ...] = (("sampled", 10), ("real", 20), ("synthetic", 10))
     jobs: int = 1000
+    load: float = 0.9
     limit: float = 1.1
+    patience: int | None = None
     both: bool = False
     rules: int = 0
+    powers: tuple[float, ...] = (2,)
 
 
 RECIPES: dict[str, Recipe] = {
@@ -91,6 +96,62 @@ RECIPES: dict[str, Recipe] = {
 }
 
 
+def find(name: str) -> Recipe:
+    """The recipe of that name.
+
+    Raises
+    ------
+    DrasLabError
+        If there is none.
+    """
+    if name not in RECIPES:
+        raise DrasLabError(f"there is no recipe {name!r}; the recipes are {', '.join(RECIPES)}")
+    return RECIPES[name]
+
+
+def rule_for(
+    recipe: Recipe, trace: Trace, validation: Trace, *, seed: int, window: int = 50
+) -> LinearRule | None:
+    """The linear rule to begin with: the best of `recipe.rules` on both parts; None for none."""
+    if not recipe.rules:
+        return None
+    parts = [validation, trace]
+    return tune(
+        parts, recipe.rules, seed=seed, window=window, limit=recipe.limit, powers=recipe.powers
+    )[0]
+
+
+def agent_of(
+    recipe: Recipe, nodes: int, *, seed: int, window: int = 50, rule: LinearRule | None = None
+) -> Agent:
+    """A new agent; `rule` is what it begins with."""
+    brain: dict[str, Any] = {} if rule is None else {"prior": prior_of(rule, nodes)}
+    if recipe.settings == "published" and recipe.network == "dras":
+        brain["scaling"] = "linear"
+    return make_agent(
+        recipe.agent,
+        nodes,
+        window,
+        network=recipe.network,
+        reward=recipe.reward,
+        update=make_update(recipe.settings, **recipe.update),
+        seed=seed,
+        **brain,
+    )
+
+
+def plan_of(recipe: Recipe, seed: int) -> Plan:
+    """What it is trained on."""
+    return Plan(
+        phases=recipe.phases,
+        jobs=recipe.jobs,
+        load=recipe.load,
+        limit=recipe.limit,
+        patience=recipe.patience,
+        seed=seed,
+    )
+
+
 def train_recipe(
     name: str,
     trace: Trace,
@@ -122,33 +183,11 @@ def train_recipe(
     DrasLabError
         If there is no such recipe, and as `train` does.
     """
-    if name not in RECIPES:
-        raise DrasLabError(f"there is no recipe {name!r}; the recipes are {', '.join(RECIPES)}")
-    recipe = RECIPES[name]
-    brain: dict[str, Any] = {}
+    recipe = find(name)
+    rule = rule_for(recipe, trace, validation, seed=seed, window=window)
+    agent = agent_of(recipe, trace.nodes, seed=seed, window=window, rule=rule)
     judges = [validation, trace] if recipe.both else [validation]
-    if recipe.rules:
-        rule, _ = tune(
-            [validation, trace],
-            recipe.rules,
-            seed=seed,
-            window=window,
-            limit=recipe.limit,
-            powers=(2,),
-        )
-        brain["prior"] = prior_of(rule, trace.nodes)
-    if recipe.settings == "published" and recipe.network == "dras":
-        brain["scaling"] = "linear"
-    agent = make_agent(
-        recipe.agent,
-        trace.nodes,
-        window,
-        network=recipe.network,
-        reward=recipe.reward,
-        update=make_update(recipe.settings, **recipe.update),
-        seed=seed,
-        **brain,
+    about = {"recipe": name, "seed": seed, "rule": None if rule is None else asdict(rule)}
+    return agent, train(
+        agent, trace, judges, plan_of(recipe, seed), out=out, about=about, **options
     )
-    plan = Plan(phases=recipe.phases, jobs=recipe.jobs, limit=recipe.limit, seed=seed)
-    about = {"recipe": name, "seed": seed}
-    return agent, train(agent, trace, judges, plan, out=out, about=about, **options)

@@ -301,6 +301,12 @@ def test_jobs_all_alike_and_a_window_wider_than_the_queue(
         (("--phases", "real,real"), "each once"),
         (("--phases", ","), "name some of"),
         (("--rules", "5"), "only --network scorer"),
+        (
+            ("--recipe", "cake"),
+            "there is no recipe 'cake'; the recipes are dras-pg, dras-dql, best",
+        ),
+        (("--recipe", "best", "--reward", "waits"), "--reward: the recipe has its own"),
+        (("--recipe", "dras-dql", "--rules", "5"), "only --network scorer"),
         (("--out", "LOG"), "is no folder"),
         (("--out", "LOG/x"), "is no folder"),
         (("--out", ""), "an empty name"),

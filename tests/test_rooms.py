@@ -79,7 +79,7 @@ ROOMS = {
     "arguments": "policies",
     "screen": "jobs traces results metrics plotting",
     "runners": "jobs files traces policies simulator results agents screen",
-    "coach": "jobs traces rules priors agents runs training runners screen",
+    "coach": "jobs traces rules agents runs training recipes runners screen",
     "demo": "jobs traces policies metrics rules priors agents training curves plotting arguments"
     " runners screen",
     "cli": "*",
