@@ -117,26 +117,25 @@ def _shares(phases: str) -> dict[str, int]:
 
 
 def _shared_out(episodes: int, shares: dict[str, int]) -> tuple[tuple[str, int], ...]:
-    """So many episodes by their shares; what does not go up into real ones."""
-    counts = {name: episodes * share // sum(shares.values()) for name, share in shares.items()}
+    """So many episodes by their shares, at least one of each kind if there are enough.
+
+    What does not go up becomes real ones.
+    """
+    least = int(episodes >= len(shares))
+    whole = sum(shares.values())
+    counts = {name: max(episodes * share // whole, least) for name, share in shares.items()}
     counts["real" if "real" in counts else list(counts)[-1]] += episodes - sum(counts.values())
     return tuple(counts.items())
 
 
 def _free(arguments: argparse.Namespace) -> Path:
     """The folder, if it holds what it should; said before minutes are spent on a rule."""
-    from .runs import LOG, STATE
+    from .runs import check_folder
 
     folder = folder_for(arguments.out)
-    held = (folder / STATE).exists() or (folder / LOG).exists()
     if arguments.resume and arguments.force:
         raise DrasLabError("--resume goes on and --force starts anew; give one of them")
-    if arguments.resume and not held:
-        raise DrasLabError(f"{folder}: holds no training to go on with; leave out --resume")
-    if held and not (arguments.resume or arguments.force):
-        raise DrasLabError(
-            f"{folder}: holds a training; --resume goes on with it, --force starts anew over it"
-        )
+    check_folder(folder, arguments.resume, arguments.force)
     return folder
 
 

@@ -12,10 +12,35 @@ from torch import Tensor
 
 from .agents import Agent
 from .agents.checkpoints import as_bytes, contents_of, plain, read
-from .files import write_all, write_whole
+from .files import write_all
 from .jobs import DrasLabError
 
 LOG, BEST, STATE, CONFIG = "log.csv", "best.pt", "state.pt", "config.json"
+
+
+def check_folder(path: Path, resume: bool, force: bool) -> list[Path]:
+    """The files of an older training in a folder, none if it is to go on.
+
+    Raises
+    ------
+    DrasLabError
+        If there are some and neither is asked for, or none to go on with and `resume` is.
+    """
+    there = [path / name for name in (STATE, LOG, BEST, CONFIG) if (path / name).exists()]
+    there += sorted(path.glob("episode-*.pt"))
+    whole = (path / STATE).exists()
+    if resume:
+        if not whole:
+            what = "leave out --resume" if not there else "start anew with --force"
+            raise DrasLabError(f"{path}: holds no training to go on with; {what}")
+        return []
+    if there and not force:
+        how = "--resume goes on with it, --force starts" if whole else "--force starts"
+        what = (
+            "a training" if whole else f"{there[0].name}, perhaps of a training that was broken off"
+        )
+        raise DrasLabError(f"{path}: holds {what}; {how} anew over it")
+    return there
 
 
 class RunFolder:
@@ -54,20 +79,12 @@ class RunFolder:
             path.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise DrasLabError(f"{path}: cannot be made ({error.strerror})") from error
-        there = (path / STATE).exists()
+        self._old = check_folder(path, resume, force)
+        for lost in path.glob(".dras-lab-*"):  # of a save that was killed
+            lost.unlink(missing_ok=True)
         if resume:
-            if not there:
-                raise DrasLabError(f"{path}: holds no training to go on with; leave out --resume")
             self._go_on(agent, config)
-            return
-        if (there or (path / LOG).exists()) and not force:
-            raise DrasLabError(
-                f"{path}: holds a training; --resume goes on with it, --force starts anew over it"
-            )
-        for old in (*path.glob("episode-*.pt"), *(path / name for name in (LOG, BEST, STATE))):
-            old.unlink(missing_ok=True)
-        text = json.dumps({"agent": config, "about": self.facts}, indent=2) + "\n"
-        write_whole(path / CONFIG, text)
+        self._config = json.dumps({"agent": config, "about": self.facts}, indent=2) + "\n"
 
     def _go_on(self, agent: Agent, config: dict[str, Any]) -> None:
         contents = read(self.path / STATE)
@@ -108,7 +125,14 @@ class RunFolder:
         }
         if better:
             files[self.path / BEST] = checkpoint
+        if len(rows) == 1:
+            files[self.path / CONFIG] = self._config
         # Last, since it says how far the rest has come: broken off before it, the episode is run
         # again.
         files[self.path / STATE] = as_bytes(state)
         write_all(files)
+        # What --force starts anew over goes when there is something in its place.
+        for old in self._old:
+            if old not in files:
+                old.unlink(missing_ok=True)
+        self._old = []

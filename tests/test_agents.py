@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import math
+import pickle
 from typing import Any
 
 import numpy as np
@@ -344,3 +346,25 @@ def test_the_learning_rate_falls_in_a_straight_line() -> None:
         agent = make_agent(kind, 1, 4, update="published")
         agent.anneal(0.9)
         assert agent.optimiser.param_groups[0]["lr"] == PUBLISHED.learning_rate
+
+
+@pytest.mark.parametrize("network", ["dras", "scorer"])
+@pytest.mark.parametrize("kind", ["pg", "dql", "decima"])
+@pytest.mark.parametrize("way", [copy.deepcopy, lambda agent: pickle.loads(pickle.dumps(agent))])
+def test_a_copy_learns_on_as_the_agent_itself(kind: str, network: str, way: Any) -> None:
+    """Its twins look at its own networks: two that do the same stay the same, choice by choice."""
+    trace = trace_of(
+        [(k, 20 * k, 1 + k % 3, 60 * (1 + k % 7), 55 * (1 + k % 7)) for k in range(80)], 4
+    )
+    agent = make_agent(kind, 4, 8, network=network, update="published", seed=2)
+    other = way(agent)
+    for one in (agent, other):
+        one.learning = True
+    schedules = [simulate(trace, one, window=8).start.tolist() for one in (agent, other)]
+    assert schedules[0] == schedules[1]
+    for mine, its in zip(agent.parameters, other.parameters, strict=True):
+        assert torch.equal(mine, its)
+    before = make_agent(kind, 4, 8, network=network, update="published", seed=2)
+    assert any(
+        not torch.equal(a, b) for a, b in zip(before.parameters, other.parameters, strict=True)
+    )

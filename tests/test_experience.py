@@ -19,6 +19,7 @@ from dras_lab.agents.experience import (
     standardised,
     worth_by_the_hour,
 )
+from dras_lab.jobs import DrasLabError
 
 numbers = st.floats(-100, 100)
 
@@ -217,3 +218,9 @@ def test_part_and_joined() -> None:
     assert whole.hours == [0, 1, 2, 5, 0, 1, 2]
     assert whole.rewards == [0, -1, -2, 9, 0, -1, -2]
     assert len(run) == 3  # as it was
+
+
+@pytest.mark.parametrize("values", [[1, math.nan, 2], [1, math.inf], [1e308, -1e308, 1e308]])
+def test_worth_that_is_no_number_is_not_taken_for_nothing(values: list[float]) -> None:
+    with pytest.raises(DrasLabError, match="what the choices were worth is not a finite number"):
+        standardised(np.array(values))

@@ -146,7 +146,7 @@ def test_an_interrupt_in_the_first_episode_leaves_the_agent_as_it_was(tmp_path: 
         run(tmp_path, agent=agent)
     assert same(before, weights(agent))
     assert not agent.learning
-    assert [*files(tmp_path)] == ["config.json"]
+    assert not files(tmp_path)
     assert run(tmp_path).why == "finished"  # nothing stands in the way
 
 
@@ -286,3 +286,30 @@ def test_jobs_that_never_meet_teach_nothing() -> None:
 def test_a_window_larger_than_the_queue_ever_is() -> None:
     wide = make_agent("pg", 4, 500, network="scorer", hidden=(6, 4))
     assert train(wide, TRACE, VALID, SHORT).why == "finished"
+
+
+# -- what lies in the folder already ----------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["best.pt", "config.json", "episode-0003.pt", "log.csv"])
+def test_a_file_of_that_name_is_not_written_over(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_bytes(b"dear to somebody")
+    with pytest.raises(DrasLabError, match=rf"holds {name}, perhaps .* --force starts anew"):
+        run(tmp_path)
+    with pytest.raises(DrasLabError, match="no training to go on with; start anew with --force"):
+        run(tmp_path, resume=True)
+    assert files(tmp_path) == {name: b"dear to somebody"}
+
+
+def test_force_keeps_the_old_until_there_is_something_new(tmp_path: Path) -> None:
+    run(tmp_path)
+    old = files(tmp_path)
+    with pytest.raises(DrasLabError, match="nan"):
+        run(tmp_path, agent=agent_of(reward=lambda decision, index: math.nan), force=True)
+    assert files(tmp_path) == old
+
+
+def test_what_a_killed_save_has_left_goes(tmp_path: Path) -> None:
+    (tmp_path / ".dras-lab-abc").write_bytes(b"half a file")
+    run(tmp_path)
+    assert not (tmp_path / ".dras-lab-abc").exists()

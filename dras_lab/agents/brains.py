@@ -94,7 +94,18 @@ class DrasBrain:
         self.activation = activation
         generator = generator or torch.Generator().manual_seed(0)
         self.networks = TwoLevels(lambda: make(self.shape, activation, generator), shared)
+        self._make_twins()
+
+    def _make_twins(self) -> None:
         self._twins = {level: DrasTwin(self._at(level)) for level in LEVELS}
+
+    def __getstate__(self) -> dict[str, Any]:
+        """A copy's twins must look at the copy's networks: `__setstate__` makes them anew."""
+        return {name: value for name, value in vars(self).items() if name != "_twins"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self._make_twins()
 
     def _at(self, level: str) -> DrasNetwork:
         network = self.networks.at(level)
@@ -196,7 +207,18 @@ class ScorerBrain:
             )
 
         self.networks = TwoLevels(make, shared)
+        self._make_twins()
+
+    def _make_twins(self) -> None:
         self._twins = {level: ScorerTwin(self._at(level)) for level in LEVELS}
+
+    def __getstate__(self) -> dict[str, Any]:
+        """A copy's twins must look at the copy's networks: `__setstate__` makes them anew."""
+        return {name: value for name, value in vars(self).items() if name != "_twins"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self._make_twins()
 
     def _at(self, level: str) -> JobScorer:
         network = self.networks.at(level)

@@ -158,6 +158,8 @@ def load(
         # A file that claims a network beyond its own length must not make us build it. (Tensors
         # may pretend to be longer than they are; four bytes a weight cannot.)
         claimed = hidden[0] * hidden[1]
+        if brain.get("crowd"):
+            claimed += hidden[0] ** 2
         if network == "dras":
             claimed += hidden[0] * trained[0]
             claimed += 0 if kind == "dql" else (2 * hidden[0] + hidden[1]) * trained[1]

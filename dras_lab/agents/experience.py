@@ -8,11 +8,14 @@ hour of waiting) counts for the hours until the next decision.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
 import torch
+
+from ..jobs import DrasLabError
 
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
@@ -167,10 +170,23 @@ def _worth_at(
 
 
 def standardised(values: FloatArray) -> FloatArray:
-    """Mean 0 and standard deviation 1; all 0 where they are all alike, or only one."""
-    spread = values.std() if len(values) else 0.0
-    centred = values - values.mean() if len(values) else values
-    return centred / spread if spread > 1e-12 else np.zeros_like(values)
+    """Mean 0 and standard deviation 1; all 0 where they are all alike, or only one.
+
+    Raises
+    ------
+    DrasLabError
+        If one is not a finite number, or they are too large to tell.
+    """
+    if not len(values):
+        return values
+    with np.errstate(over="ignore", invalid="ignore"):
+        spread = float(values.std())
+    if not math.isfinite(spread):
+        raise DrasLabError(
+            "learning has broken down: what the choices were worth is not a finite number; look at "
+            "the reward, its size and the update's horizon"
+        )
+    return (values - values.mean()) / spread if spread > 1e-12 else np.zeros_like(values)
 
 
 def joined(runs: list[Memory]) -> Memory:

@@ -60,9 +60,9 @@ class Update:
     def __post_init__(self) -> None:
         """Refuse what cannot be."""
         fine = {
-            "learning_rate": self.learning_rate > 0,
+            "learning_rate": 0 < self.learning_rate < float("inf"),
             "gamma": 0 <= self.gamma <= 1,
-            "horizon": self.horizon is None or self.horizon > 0,
+            "horizon": self.horizon is None or 0 < self.horizon < float("inf"),
             "runs": self.runs >= 1,
             "every": self.every >= 1,
             "epochs": self.epochs >= 1,
