@@ -164,6 +164,10 @@ _TRAIN: dict[str, dict[str, Any]] = {
         "help": "begin with the best of N linear rules tried at random (scorer); default 60, 0: "
         "with nothing",
     },
+    "--tensorboard": {
+        "action": "store_true",
+        "help": "write the figures of each episode for TensorBoard too, into DIR/tensorboard",
+    },
     "--resume": {"action": "store_true", "help": "go on with the training in DIR"},
     "--force": {"action": "store_true", "help": "start anew over the training in DIR"},
 }
@@ -247,6 +251,31 @@ def build_parser(commands: Mapping[str, Command]) -> argparse.ArgumentParser:
     sub.add_argument(
         "--out", required=True, metavar="DIR", help="folder for the agent and the log of episodes"
     )
+
+    sub = command(
+        "sweep",
+        "run an experiment: a grid of logs, policies or learners, rewards and seeds",
+        "dras-lab sweep examples/sweep.toml --out my-sweep --workers 2",
+    )
+    sub.add_argument("experiment", metavar="FILE.toml", help="what to run; docs/experiments.md")
+    sub.add_argument(
+        "--out",
+        required=True,
+        metavar="DIR",
+        help="folder for the runs and the table; finished runs in it are not done again",
+    )
+    where = sub.add_mutually_exclusive_group()
+    where.add_argument(
+        "--workers",
+        type=_count,
+        default=1,
+        metavar="N",
+        help="processes on this machine; default 1",
+    )
+    where.add_argument(
+        "--scheduler", metavar="ADDRESS", help="a Dask scheduler instead, tcp://HOST:PORT"
+    )
+    _add(sub, "--json")
 
     sub = command(
         "generate",

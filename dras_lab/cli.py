@@ -1,4 +1,4 @@
-"""The command line: ``dras-lab inspect | simulate | compare | train | generate | demo``.
+"""The command line: ``dras-lab inspect | simulate | compare | train | sweep | generate | demo``.
 
 Results go to standard output, everything else to standard error. Exit code 0: done; 1: the
 work failed; 2: bad arguments or input, said in one line; 130: interrupted.
@@ -19,6 +19,7 @@ from .demo import demo
 from .jobs import DrasLabError
 from .runners import drivers, engine_options, fit, prepared, read, run, targets, write
 from .screen import (
+    format_spreads,
     format_table,
     measures,
     picture,
@@ -166,6 +167,45 @@ def _compare(arguments: argparse.Namespace) -> None:
     print(format_table(table, arguments.tau))
 
 
+def _sweep(arguments: argparse.Namespace) -> int:
+    from .experiments import read_experiment
+    from .sweeps import RUNS, TABLE, sweep
+
+    experiment = read_experiment(arguments.experiment)
+    try:
+        done = sweep(
+            experiment,
+            arguments.out,
+            workers=arguments.workers,
+            scheduler=arguments.scheduler,
+            say=lambda line: print(line, file=sys.stderr, flush=True),
+        )
+    except KeyboardInterrupt:
+        print(
+            "dras-lab: interrupted; finished runs are kept, the same command goes on",
+            file=sys.stderr,
+        )
+        return 130
+    if arguments.json:
+        print_json(
+            {
+                "folder": arguments.out,
+                "files": [RUNS, TABLE],
+                "finished": len(done.runs),
+                "skipped": done.skipped,
+                "failed": done.failed,
+            }
+        )
+    else:
+        if len(done.table):
+            print(format_spreads(done.table))
+        print(f"{len(done.runs)} runs, {done.skipped} of them from before; in {arguments.out}: "
+              f"{RUNS} (a row a run), {TABLE} (all measures)")  # fmt: skip
+    for name, error in done.failed.items():
+        print(f"dras-lab: failed: {name}: {error}", file=sys.stderr)
+    return 1 if done.failed else 0
+
+
 def _generate(arguments: argparse.Namespace) -> None:
     from .workloads import generate
 
@@ -194,6 +234,7 @@ COMMANDS: dict[str, Command] = {
     "simulate": _simulate,
     "compare": _compare,
     "train": train,
+    "sweep": _sweep,
     "generate": _generate,
     "demo": demo,
 }

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from .jobs import DrasLabError
 from .runners import folder_for, need_torch, parts, prepared
+from .scalars import TensorBoard
 from .screen import columns_of, print_json
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ def train(arguments: argparse.Namespace) -> int:
 
     plan = plan_of(recipe, arguments.seed)
     folder = _free(arguments)
+    board = TensorBoard(folder / "tensorboard") if arguments.tensorboard else None
     trace = prepared(arguments)
     if arguments.nodes is not None:
         trace = replace(trace, nodes=arguments.nodes)
@@ -48,7 +50,8 @@ def train(arguments: argparse.Namespace) -> int:
     finished: list[int] = []
     try:
         rule = _rule(recipe, jobs, part["validation"], folder, arguments)
-        training = _train(recipe, jobs, part["validation"], rule, folder, arguments, finished)
+        words = (folder, arguments, finished, board)
+        training = _train(recipe, jobs, part["validation"], rule, *words)
     except KeyboardInterrupt:
         print(
             f"dras-lab: interrupted before an episode ended; {folder} holds nothing new",
@@ -60,6 +63,9 @@ def train(arguments: argparse.Namespace) -> int:
             raise
         what = f"{len(finished)} finished episodes stay in {folder}"
         raise DrasLabError(f"{error} ({what})") from error
+    finally:
+        if board is not None:
+            board.close()
     _report(training, trace, folder, arguments)
     if training.why != "interrupted":
         return 0
@@ -170,6 +176,7 @@ def _train(
     folder: Path,
     arguments: argparse.Namespace,
     finished: list[int],
+    board: TensorBoard | None,
 ) -> Training:
     from . import training
     from .recipes import agent_of, plan_of
@@ -188,6 +195,8 @@ def _train(
 
     def say(row: dict[str, Any]) -> None:
         finished.append(row["episode"])
+        if board is not None:
+            board(row)
         if terminal:
             return
         print(

@@ -114,8 +114,8 @@ class Waits:
     Each waiting job costs ``1 - late + late * (queued time / days) ** power`` an hour: summed
     over time that is its wait, and a share that grows faster than the wait. (Agents hold the rate
     from one decision to the next, so a job that starts, or comes where nothing is decided, is
-    counted up to the next decision; in a busy queue that is about a hundredth of the whole.) `late` moves along
-    the trade-off between the mean wait and the maximum: 0 is the mean alone.
+    counted up to the next decision; in a busy queue that is about a hundredth of the whole.)
+    `late` moves along the trade-off between the mean wait and the maximum: 0 is the mean alone.
 
     Parameters
     ----------

@@ -44,6 +44,9 @@ _COLUMNS = {
 }
 
 
+_SPREADS = ("mean_wait_h", "max_wait_h", "mean_wait_ratio", "max_wait_ratio")
+
+
 def columns_of(rows: list[list[str]]) -> str:
     """Rows of cells as text: the first column to the left, the others to the right."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
@@ -65,6 +68,29 @@ def format_table(table: pd.DataFrame, tau: float) -> str:
     }
     rows = [["", *shown], *map(list, zip(map(str, table.index), *shown.values(), strict=True))]
     note = f"waits in hours, makespan in days, bounded slowdown with tau = {tau:g} s"
+    return f"{columns_of(rows)}\n{note}"
+
+
+def format_spreads(table: pd.DataFrame) -> str:
+    """A table of `sweeps.sweep` as text: medians over seeds, and their intervals."""
+    shown = {name: _COLUMNS[name] for name in _SPREADS if name in set(table["measure"])}
+    rows = [["", "runs", *(heading for heading, _ in shown.values())]]
+    by_trace = table["trace"].nunique() > 1
+    for (trace, kind, policy, reward), group in table.groupby(
+        ["trace", "kind", "policy", "reward"], sort=False
+    ):
+        found = group.set_index("measure")
+        words = (
+            [trace] * by_trace + [kind] * (kind != "policy") + [policy] + [reward] * bool(reward)
+        )
+        row = [" ".join(map(str, words)), str(found["runs"].max())]
+        for name, (_, pattern) in shown.items():
+            median, low, high = found.loc[name, ["median", "low", "high"]].to_numpy(float)
+            many = low == low  # a single run has no interval
+            between = f" [{pattern.format(low)}, {pattern.format(high)}]" if many else ""
+            row.append(pattern.format(median) + between)
+        rows.append(row)
+    note = "medians over seeds [95 % bootstrap interval]; waits in hours"
     return f"{columns_of(rows)}\n{note}"
 
 

@@ -79,7 +79,16 @@ ROOMS = {
     "arguments": "policies",
     "screen": "jobs traces results metrics plotting",
     "runners": "jobs files traces policies simulator results agents screen",
-    "coach": "jobs traces rules agents runs training recipes runners screen",
+    "scalars": "jobs",
+    "coach": "jobs traces rules agents runs training recipes runners screen scalars",
+    # experiments: what is run, one run, who does them, how far they lie apart, all of them
+    "fields": "jobs",
+    "experiments": "jobs fields rewards policies agents recipes training runners",
+    "trials": "jobs files traces simulator metrics agents runs training recipes runners"
+    " experiments scalars",
+    "crews": "jobs experiments trials",
+    "spreads": "",
+    "sweeps": "jobs files traces runners experiments trials crews spreads",
     "demo": "jobs traces policies metrics rules priors agents training curves plotting arguments"
     " runners screen",
     "cli": "*",
@@ -89,7 +98,7 @@ ROOMS = {
 
 # The rooms that may import what is slow to load, or need not be installed.
 OUTSIDE = {
-    "torch": {"networks", "scorers", "twins", "agents", "runs", "runners"},
+    "torch": {"networks", "scorers", "twins", "agents", "runs", "runners", "scalars"},
     "ipywidgets": {"widgets"},
     "IPython": {"widgets"},
     "traitlets": {"widgets"},
@@ -98,6 +107,8 @@ OUTSIDE = {
         *("widgets", "demo"),
     },
     "gymnasium": {"env"},
+    "joblib": {"crews"},
+    "distributed": {"crews"},
 }
 # The engine asks for jobs and numbers, never for tables.
 WITHOUT_PANDAS = {
