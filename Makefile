@@ -6,7 +6,7 @@
 .POSIX:
 .SUFFIXES:
 .NOTPARALLEL:
-.PHONY: help demo test quick lab lint bench clean
+.PHONY: help demo test quick lab lessons lint bench clean
 
 # Another Python's settings must not leak into .venv.
 unexport PYTHONPATH
@@ -24,6 +24,7 @@ ARGS =
 help:
 	@echo "make demo    install (torch too), train a small agent, compare it with the heuristics"
 	@echo "make lab     install JupyterLab too, and open the notebooks"
+	@echo "make lessons run the notebooks whose sources have changed, and store what they show"
 	@echo "make test    install what the tests need (torch too), and run them all, notebooks too"
 	@echo "make quick   only the fast tests"
 	@echo "make lint    style (ruff) and types (mypy)"
@@ -38,7 +39,7 @@ demo:
 test:
 	@$(INSTALL) agents examples lab test
 	$(PYTEST) -n auto --maxprocesses 4 --dist loadfile --nbval --nbval-current-env \
-	    tests $(wildcard notebooks) $(ARGS)
+	    tests $(wildcard notebooks/*.ipynb notebooks/solutions) $(ARGS)
 
 quick:
 	@$(INSTALL) test
@@ -48,6 +49,10 @@ lab:
 	@$(INSTALL) lab
 	@echo "opening JupyterLab (Ctrl-C here ends it) ..."
 	@$(BIN)/python -m jupyterlab $$(test "$$(id -u)" != 0 || echo --allow-root) notebooks
+
+lessons:
+	@$(INSTALL) agents lab
+	@$(BIN)/python scripts/make_notebooks.py $(ARGS)
 
 lint:
 	@$(INSTALL) test

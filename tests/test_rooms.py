@@ -74,6 +74,7 @@ ROOMS = {
     "observations": "jobs board decisions scaling features mdp",
     "scenes": "decisions",
     "env": "jobs traces decisions results simulator rewards scaling observations scenes",
+    "lessons": "jobs traces facts workloads decisions results simulator policies metrics plotting",
     "adapting": "agents",
     # the command line: its arguments, what commands share, the longer commands, all commands
     "arguments": "policies",
@@ -100,11 +101,11 @@ ROOMS = {
 OUTSIDE = {
     "torch": {"networks", "scorers", "twins", "agents", "runs", "runners", "scalars"},
     "ipywidgets": {"widgets"},
-    "IPython": {"widgets"},
+    "IPython": {"widgets", "lessons"},
     "traitlets": {"widgets"},
     "matplotlib": {
         *("plotting", "groups", "gantt", "curves", "classes", "breakdown", "anatomy", "choices"),
-        *("widgets", "demo"),
+        *("widgets", "demo", "lessons"),
     },
     "gymnasium": {"env"},
     "joblib": {"crews"},
