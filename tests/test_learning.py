@@ -75,7 +75,7 @@ def test_the_task_is_what_it_says() -> None:
 # network has to learn for each place of the window what it is to be), DRAS-DQL's not, whose targets
 # are noisier.
 FEW: dict[str, Any] = {"learning_rate": 1e-2, "batch": 32}
-QUICK: dict[str, Any] = {"learning_rate": 1e-2, "decay": 0.99}
+QUICK: dict[str, Any] = {"learning_rate": 1e-2, "decay": 0.99, "floor": 0.01}
 LESSONS: list[tuple[str, str, str, dict[str, Any], Reward, int]] = [
     ("pg", "dras", "ours", FEW, MEAN_WAIT, 60),
     ("pg", "scorer", "ours", {}, MEAN_WAIT, 10),
