@@ -41,7 +41,7 @@ class Game:
     Raises
     ------
     DrasLabError
-        For an option that cannot be.
+        For an option that cannot be, or an agent that cannot play: of another machine or window.
     """
 
     def __init__(
@@ -50,6 +50,8 @@ class Game:
         self.trace, self.agent, self.forced, self.options = trace, agent, forced, options
         self._mine: list[int] = []  # which choices were the player's own
         self.start()
+        # Before anybody plays: an agent that cannot schedule these jobs is refused here.
+        self._others = self._opponents()
 
     def _restart(self, choices: list[int | None]) -> None:
         self._simulation = Simulation(self.trace, **self.options)
@@ -135,10 +137,14 @@ class Game:
         ``"you"``, ``"FCFS"`` (no backfilling), ``"EASY"`` (FCFS with EASY backfilling) and, where
         there is one, ``"agent"``.
         """
+        return {**({"you": self.result()} if self.over else {}), **self._others}
+
+    def _opponents(self) -> dict[str, Result]:
         common = {k: v for k, v in self.options.items() if k not in ("backfill", "reservation")}
-        found = {"you": self.result()} if self.over else {}
-        found["FCFS"] = simulate(self.trace, fcfs, backfill="none", **common)
-        found["EASY"] = simulate(self.trace, fcfs, backfill="easy", **common)
+        found = {
+            "FCFS": simulate(self.trace, fcfs, backfill="none", **common),
+            "EASY": simulate(self.trace, fcfs, backfill="easy", **common),
+        }
         if self.agent is not None:
             found["agent"] = simulate(self.trace, copy.deepcopy(self.agent), **self.options)
         return found

@@ -5,10 +5,12 @@ from __future__ import annotations
 import pytest
 from runs import fcfs, starts_of, trace_of
 
+from dras_lab.decisions import Decision
 from dras_lab.game import Game, small_trace, verdict
 from dras_lab.jobs import DrasLabError
 from dras_lab.policies import make_policy
 from dras_lab.simulator import simulate
+from dras_lab.widgets import QueueGame
 
 # On 4 nodes. Job 1 holds 3 until 100. At 10 come job 2 (4 nodes, 50 s) and jobs 3 and 4 (1 node,
 # 90 and 40 s).
@@ -92,6 +94,28 @@ def test_an_agent_plays_along() -> None:
     results = game.results()
     assert list(results) == ["you", "FCFS", "EASY", "agent"]
     assert starts_of(results["agent"]) == starts_of(simulate(trace_of(FEW, 4), agent))
+
+
+def test_an_agent_that_cannot_play_is_refused_before_the_game() -> None:
+    def of_another_machine(decision: Decision) -> int:
+        raise DrasLabError("the agent is of a machine of 256 nodes, and not of 4")
+
+    for make in (Game, QueueGame):
+        with pytest.raises(DrasLabError, match="is of a machine of 256 nodes"):
+            make(trace_of(FEW, 4), of_another_machine)
+
+
+@pytest.mark.parametrize(("nodes", "window"), [(8, 12), (4, 2)])
+def test_a_dras_agent_of_another_machine_or_window_is_refused(nodes: int, window: int) -> None:
+    pytest.importorskip("torch", reason="no torch: pip install torch")
+    from dras_lab.agents import make_agent
+
+    trace = trace_of(FEW, 4)
+    own = make_agent("dql", trace.nodes, 12)
+    assert list(QueueGame(trace, own).game.results()) == ["FCFS", "EASY", "agent"]
+    other = make_agent("dql", nodes, window)
+    with pytest.raises(DrasLabError, match="nodes|window"):
+        QueueGame(trace, other)
 
 
 def test_what_cannot_be_leaves_the_question_open() -> None:

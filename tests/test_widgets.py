@@ -84,6 +84,23 @@ def test_every_widget_has_a_still_beside_it() -> None:
         assert len(metadata["image/png"]["alt"]) > 20
 
 
+def test_a_still_where_the_toolkit_has_no_bundle_or_the_view_is_gone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """ipywidgets 7 has no `_repr_mimebundle_`; a view without a model has nothing to point to."""
+    monkeypatch.delattr(ipywidgets.Widget, "_repr_mimebundle_", raising=False)
+    kind = "application/vnd.jupyter.widget-view+json"
+    for widget in every_widget():
+        data, _ = widget._repr_mimebundle_()
+        model = {"version_major": 2, "version_minor": 0, "model_id": widget.view.model_id}
+        assert data[kind] == model
+        assert data["image/png"]
+        widget.view = object()
+        data, _ = widget._repr_mimebundle_()
+        assert kind not in data
+        assert data["image/png"]
+
+
 def test_every_repr_is_stable() -> None:
     assert [repr(widget) for widget in every_widget()] == [
         "ScheduleExplorer(fcfs on trace, decision 0 of 4)",
@@ -139,7 +156,8 @@ def test_every_control_has_a_name_and_a_hint() -> None:
             if isinstance(control, (*kinds, ipywidgets.BoundedIntText)):
                 hidden = control.layout.display == "none"
                 assert control.description or hidden, control
-                assert control.tooltip, control
+                seven = "tooltip" not in control.traits()  # the sliders of ipywidgets 7
+                assert control.description_tooltip if seven else control.tooltip, control
 
 
 def test_one_picture_a_move(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -242,11 +260,36 @@ def test_the_queue_has_pages() -> None:
     assert second.count(">in<") == 2
     assert second.count(">beyond<") == 8
     assert second.count("not started: it is beyond the window") == 8
+    explorer.go(1)  # job 2, the first of the queue, is chosen
+    assert explorer.page == 0
     explorer.turn(99)
     assert explorer.page == 2
     assert explorer._html().count("<tr>") == 1 + 5
     explorer.turn(-99)
     assert explorer.page == 0
+
+
+def test_a_long_queue_shows_the_chosen_job_and_what_others_pick() -> None:
+    """30 wait for the whole machine; the run takes the 18th of them, others the last and the 15th.
+
+    The queue opens at its second page, and the bars are those three and the first seven.
+    """
+    jobs = [(1, 0, 4, 100, 100), *((k, 1, 1, 10, 10) for k in range(2, 32))]
+    result = simulate(trace_of(jobs, 4), lambda decision: min(17, len(decision.rows) - 1))
+    others = {"last": lambda d: len(d.rows) - 1, "15th": lambda d: min(14, len(d.rows) - 1)}
+    explorer = ScheduleExplorer(result, others=others)
+    explorer.go(1)
+    assert explorer.page == 1
+    assert "chosen: it" in explorer._html()
+    assert ">19<" in explorer._html()
+    bars = explorer._figure().axes[1]
+    texts = [text.get_text() for text in bars.texts]
+    names = [text for text in texts if text.isdigit()]
+    assert names == ["2", "3", "4", "5", "6", "7", "8", "16", "19", "31"]
+    assert [text for text in texts if "◂" in text] == ["◂ 15th", "◂ chosen", "◂ last"]
+    assert [bool(bar.get_hatch()) for bar in bars.patches].index(True) == names.index("19")
+    assert bars.get_title() == "30 candidates, 10 shown"
+    assert ScheduleExplorer(result, others=others, k=1).page == 1
 
 
 def test_the_machine_as_it_is_drawn() -> None:
@@ -287,10 +330,39 @@ def test_probabilities_and_the_picks_of_others() -> None:
     assert bars.get_xlabel() == "probability"
     texts = [text.get_text() for text in bars.texts]
     assert texts == [
-        *("2", "3", "4"),
+        *("2", "0.17", "3", "0.33", "4", "0.5"),
         *("◂ first", "◂ chosen"),
     ]
     assert "0.1667" in explorer._html()
+
+
+def test_values_that_are_close_together_look_different() -> None:
+    """Values 100.00, 100.10 and 100.20 from 0 would be equal bars; here the last is 3.5 times as
+    long as the first: the axis begins 0.4 of their range below the least, at 99.92."""
+
+    def agent(decision: Decision) -> int:
+        decision.scores = 100 + 0.1 * np.arange(len(decision.rows))
+        return 0
+
+    explorer = ScheduleExplorer(simulate(trace_of(FEW, 10), agent), others={})
+    explorer.go(1)
+    bars = explorer._figure().axes[1]
+    low, high = bars.get_xlim()
+    assert low == pytest.approx(99.92)
+    assert 100.2 < high < 100.23
+    assert [bar.get_x() for bar in bars.patches] == pytest.approx([99.92] * 3)
+    assert [bar.get_width() for bar in bars.patches] == pytest.approx([0.08, 0.18, 0.28])
+    texts = [text.get_text() for text in bars.texts]
+    assert texts == ["2", "100.000", "3", "100.100", "4", "100.200", "◂ chosen"]
+    assert "not from 0" in bars.get_xlabel()
+    assert len(bars.get_xticks()) == 0  # the numbers are on the bars; nothing can collide
+    # Going on to sizes and back again gives each its own axis.
+    sizes = ScheduleExplorer(few()[1], others={})
+    sizes.go(1)
+    ax = sizes._figure().axes[1]
+    assert ax.get_xlim()[0] == 0
+    assert all(tick == int(tick) for tick in ax.get_xticks())
+    assert "not from 0" not in ax.get_xlabel()
 
 
 @pytest.mark.parametrize("backfill", ["none", "easy", "conservative"])
@@ -530,6 +602,9 @@ def test_a_bad_row_is_not_taken_in() -> None:
 
 
 def test_lengths_of_time_in_words() -> None:
+    assert [span(s) for s in (27.5, 22.5, -5.0, 0.25, -0.04, 84_150.0, 82_550.0)] == [
+        *("27.5 s", "22.5 s", "-5 s", "0.3 s", "0 s", "23.4 h", "22.9 h"),
+    ]
     told = [span(s) for s in (0, 45, 89, 90, 720, 5400, 86400, 200_000, -30)]
     assert told == ["0 s", "45 s", "89 s", "1.5 min", "12 min", "1.5 h", "24 h", "2.3 d", "-30 s"]
     assert clock(3 * 86400 + 3661) == "day 4, 01:01:01"

@@ -132,10 +132,10 @@ class ScheduleExplorer(Shell):
         super().__init__()
         self.replay = Replay(result)
         self.others = rules(others)
-        self.page = 0
         self._reach = reach_of(self.replay)
         self._drawn: Figure | None = None
         self.k = self._checked(k) if len(self.replay) else 0
+        self.page = self._page_of(self.k) if len(self.replay) else 0
         if not len(self.replay):
             self._compose()
             return
@@ -156,15 +156,22 @@ class ScheduleExplorer(Shell):
         return int(k)
 
     def go(self, k: int) -> None:
-        """Show decision `k`.
+        """Show decision `k`, and the page of the queue on which its chosen job stands.
 
         Raises
         ------
         DrasLabError
             If there is none.
         """
-        self.k, self.page = self._checked(k), 0
+        self.k = self._checked(k)
+        self.page = self._page_of(k)
         self.draw()
+
+    def _page_of(self, k: int) -> int:
+        """The page of the queue with the chosen job; the first where nobody is chosen."""
+        ids = self.replay.result.job_id[self.replay.waiting_rows(k)].tolist()
+        chosen = self.replay.choice(k).job_id
+        return ids.index(chosen) // PAGE if chosen in ids else 0
 
     def step(self) -> None:
         """Go to the next decision; stay at the last."""
@@ -236,19 +243,19 @@ class ScheduleExplorer(Shell):
         self._slider = self._when_moved(
             self.kit.IntSlider(
                 value=self.k, min=0, max=last, description="decision", layout={"width": "24em"},
-                tooltip="which decision is shown",
+                **self._hint("which decision is shown"),
             ),
             self.go,
         )  # fmt: skip
         self._play = self.kit.Play(
             value=self.k, min=0, max=last, interval=600, show_repeat=False,
-            tooltip="play, pause, or go back to the first decision",
+            **self._hint("play, pause, or go back to the first decision"),
         )  # fmt: skip
         # In the browser: playing needs no thread, and a slow picture no queue of them.
         self.kit.jslink((self._play, "value"), (self._slider, "value"))
         self._job = self.kit.BoundedIntText(
             value=int(ids[0]), min=int(ids.min()), max=int(ids.max()),
-            description="job", layout={"width": "12em"}, tooltip="the id of a job to go to",
+            description="job", layout={"width": "12em"}, **self._hint("the id of a job to go to"),
         )  # fmt: skip
         go = self._row(
             self._button("Back", "one decision back", self.back, "step-backward"),

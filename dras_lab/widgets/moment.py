@@ -12,7 +12,9 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.collections import PolyCollection
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
+from matplotlib.ticker import MaxNLocator, NullLocator
 
+from ..log import Choice
 from ..plotting import EDGE, HATCHES, HOW_COLOURS, PALETTE, TimeAxis, set_alt
 from ..replay import Replay
 from ..results import HOWS
@@ -131,7 +133,7 @@ def machine(replay: Replay, k: int, reach: float, ax: Axes, mark: bool = True) -
     ax.set_ylabel("node")
     if ax.get_legend() is None:
         ax.locator_params(axis="x", nbins=5)
-        ax.locator_params(axis="y", nbins=4)
+        ax.yaxis.set_major_locator(MaxNLocator(4, integer=True))
         handles = [Patch(facecolor=HOW_COLOURS[how], edgecolor=EDGE, label=how) for how in HOWS[:3]]
         handles.append(Patch(facecolor="#aaaaaa", edgecolor=EDGE, label="requested"))
         ax.legend(
@@ -173,6 +175,27 @@ def _name_jobs(replay: Replay, running: npt.NDArray[np.int64], reach: float, ax:
             )  # fmt: skip
 
 
+def _shown(choice: Choice, picks: Mapping[str, int | None]) -> list[int]:
+    """Which candidates have a bar: the chosen one, those that others pick, then from the front."""
+    jobs = choice.candidates
+    kept = {jobs.index(job) for job in picks.values() if job in jobs}
+    kept |= set() if choice.chosen is None else {choice.chosen}
+    free = max(MOST_BARS - len(kept), 0)
+    return sorted(kept.union([i for i in range(len(jobs)) if i not in kept][:free]))
+
+
+def _around(values: npt.NDArray[np.float64]) -> tuple[float, float]:
+    """A range that shows how the values differ; the least of them still has a bar to see."""
+    low, high = float(values.min()), float(values.max())
+    wide = high - low if high > low else max(abs(high), 1.0)
+    return low - 0.4 * wide, high
+
+
+def _digits(wide: float) -> int:
+    """Decimals that tell numbers in so wide a range apart: a hundredth of it, six at most."""
+    return int(np.clip(2 - np.floor(np.log10(wide)), 0, 6)) if wide > 0 else 2
+
+
 def candidates(
     replay: Replay, k: int, picks: Mapping[str, int | None], ax: Axes, mark: bool = True
 ) -> Axes:
@@ -184,23 +207,33 @@ def candidates(
     _wipe(ax)
     choice = replay.choice(k)
     count = len(choice.candidates)
-    first = 0
-    if choice.chosen is not None and choice.chosen >= MOST_BARS:
-        first = min(choice.chosen - MOST_BARS // 2, count - MOST_BARS)
-    shown = range(first, min(first + MOST_BARS, count))
+    shown = _shown(choice, picks)
     scores = np.asarray(choice.scores if choice.scores else replay[k].sizes, dtype=float)
-    bars = ax.barh(range(len(shown)), scores[list(shown)], color=PALETTE[4], edgecolor=EDGE)
-    if mark and choice.chosen is not None and choice.chosen in shown:
-        bars[choice.chosen - first].set(facecolor=PALETTE[1], hatch=HATCHES[1])
+    share = bool(choice.scores) and scores.min() >= 0 and abs(scores.sum() - 1) < 1e-3
+    values = scores[shown]
+    # Scores that are no shares may lie close together far from 0: only their differences tell
+    # anything, so their axis begins a little below the least.
+    low, high = 0.0, max(values.max(), 0 if choice.scores else choice.free)
+    if choice.scores and not share:
+        low, high = _around(values)
+    bars = ax.barh(range(len(shown)), values - low, left=low, color=PALETTE[4], edgecolor=EDGE)
+    if mark and choice.chosen is not None:
+        bars[shown.index(choice.chosen)].set(facecolor=PALETTE[1], hatch=HATCHES[1])
     # Texts and not tick labels, which take three times as long to draw; and job ids alone:
     # it is letters that take the time. Their sizes and requests stand in the table of the queue.
     ax.yaxis.set_visible(False)
     beside = ax.get_yaxis_transform()
+    digits = _digits(high - low)
     for place, i in enumerate(shown):
         name = str(choice.candidates[i])
         ax.text(-0.05, place, name, fontsize=8, va="center", ha="right", transform=beside)
-    low, high = min(0.0, scores.min()), max(0.0, scores.max(), 0 if choice.scores else choice.free)
-    ax.set_xlim(1.05 * low, 1.05 * high if high > low else 1.0)
+        if choice.scores:
+            amount = f"{scores[i]:.2g}" if share else f"{scores[i]:.{digits}f}"
+            ax.text(
+                0.03, place, amount, fontsize=7, va="center", transform=beside,
+                bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.5, "alpha": 0.85},
+            )  # fmt: skip
+    ax.set_xlim(low, high + 0.05 * (high - low) if high > low else low + 1.0)
     ax.set_ylim(max(len(shown), 6) - 0.4, -0.6)
     marks = []
     for place, i in enumerate(shown):
@@ -215,12 +248,13 @@ def candidates(
     if not choice.scores:
         ax.axvline(choice.free, color="#000000", linestyle=":")
         what = "nodes (line: free)"
-    elif scores.min() >= 0 and abs(scores.sum() - 1) < 1e-3:
-        what = "probability"
     else:
-        what = "score of the policy"
-    ax.set_xlabel(what)
-    ax.locator_params(axis="x", nbins=3)
+        what = "probability" if share else "score of the policy"
+    ax.set_xlabel(what if low == 0 else f"{what}\n(from {low:.{digits}f}, not from 0)")
+    if choice.scores and not share:  # the numbers are on the bars
+        ax.xaxis.set_major_locator(NullLocator())
+    else:
+        ax.xaxis.set_major_locator(MaxNLocator(3, integer=not choice.scores))
     left_out = f", {len(shown)} shown" if len(shown) < count else ""
     many = number(count, "candidate")
     ax.set_title(f"{many}{left_out}", fontsize=9)

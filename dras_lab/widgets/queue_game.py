@@ -38,7 +38,7 @@ class QueueGame(Shell):
     Raises
     ------
     DrasLabError
-        For an option that cannot be.
+        For an option that cannot be, or an agent that cannot play: of another machine or window.
     """
 
     def __init__(

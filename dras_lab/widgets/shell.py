@@ -10,6 +10,7 @@ from __future__ import annotations
 import base64
 import html
 import io
+import math
 from collections.abc import Callable, Iterable
 from types import ModuleType
 from typing import Any
@@ -23,6 +24,8 @@ WITHOUT = (
     "This is a still picture: ipywidgets is not installed here. "
     "Install it (pip install ipywidgets) and restart the kernel for something to click on."
 )
+
+VIEW = "application/vnd.jupyter.widget-view+json"
 
 
 def toolkit() -> ModuleType | None:
@@ -150,6 +153,11 @@ class Shell:
         button.on_click(lambda _: self._try(action))
         return button
 
+    def _hint(self, text: str) -> dict[str, str]:
+        """The hint of a slider or a field, by the name that it has in this ipywidgets."""
+        new = self.kit is not None and self.kit.IntSlider.class_traits().get("tooltip")
+        return {"tooltip" if new else "description_tooltip": text}
+
     def _when_moved(self, control: Any, action: Callable[[Any], object]) -> Any:
         """Call `action` with the control's value when somebody moves it, and not while syncing."""
 
@@ -177,9 +185,11 @@ class Shell:
         """The live widget where it can be shown, and a still picture for where it cannot."""
         content = base64.b64encode(self.png).decode("ascii")
         data: dict[str, Any] = {"text/plain": repr(self), "image/png": content}
-        if self.view is not None:
-            data = {**self.view._repr_mimebundle_(), **data}
-        else:
+        # By hand: the method that makes this entry is not in ipywidgets 7, which Colab has.
+        model = getattr(self.view, "model_id", None)
+        if model is not None:
+            data[VIEW] = {"version_major": 2, "version_minor": 0, "model_id": model}
+        elif self.kit is None:
             data["text/plain"] += "\n" + WITHOUT
             data["text/html"] = (
                 f"<p>{html.escape(WITHOUT)}</p><p>{html.escape(self.words)}</p>"
@@ -197,15 +207,25 @@ def blank(text: str, size: tuple[float, float] = (9.0, 2.0)) -> Figure:
 
 
 def span(seconds: float) -> str:
-    """A length of time as people say it: ``45 s``, ``12 min``, ``3.2 h``, ``2.1 d``."""
-    sign = "-" if seconds < 0 else ""
-    s = abs(seconds)
+    """A length of time as people say it: ``45 s``, ``12 min``, ``3.2 h``, ``2.1 d``.
+
+    Halves are rounded up, and short times keep a tenth of a second: a difference of two means
+    is then that of the numbers beside it.
+    """
+    s = _half_up(abs(seconds), 1)
+    sign = "-" if seconds < 0 < s else ""
     if s < 90:
-        return f"{sign}{s:.0f} s"
+        return f"{sign}{s:g} s"
     for unit, length, most in (("min", 60, 90), ("h", 3600, 48)):
         if s < most * length:
-            return f"{sign}{s / length:.3g} {unit}"
-    return f"{sign}{s / 86400:,.1f} d"
+            amount = s / length
+            return f"{sign}{_half_up(amount, 1 if amount >= 10 else 2):g} {unit}"
+    return f"{sign}{_half_up(s / 86400, 1):,.1f} d"
+
+
+def _half_up(amount: float, digits: int) -> float:
+    """Rounded as people do it; ``round`` takes halves to the even neighbour."""
+    return math.floor(amount * 10**digits + 0.5) / 10**digits
 
 
 def number(count: int, noun: str) -> str:

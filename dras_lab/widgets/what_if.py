@@ -212,10 +212,10 @@ class WhatIf(Shell):
         for column, name, seconds in _MEASURES:
             values = both[column].astype(float)
             shown = [span(v * seconds) if seconds else f"{v:.4g}" for v in values]
-            difference = values.iloc[1] - values.iloc[0]
-            lines.append(
-                (name, *shown, f"{difference * (seconds or 1):+.4g}{' s' * bool(seconds)}")
-            )
+            less, more = values
+            change = span((more - less) * seconds) if seconds else f"{more - less:.4g}"
+            plus = "+" if change[0] not in "-0" or change.startswith("0.") else ""
+            lines.append((name, *shown, plus + change))
         measures = table(("measure", *both.index, "difference"), lines, "Both schedules, measured")
         moves = table(
             ("job", "nodes", "waited", "would wait", "change"),
@@ -256,14 +256,14 @@ class WhatIf(Shell):
             self.kit.IntSlider(
                 value=self.k, min=0, max=len(self.replay) - 1, description="decision",
                 continuous_update=False, layout={"width": "24em"},
-                tooltip="which decision is changed",
+                **self._hint("which decision is changed"),
             ),
             self.go,
         )  # fmt: skip
         self._jobs = self._when_moved(
             self.kit.Dropdown(
                 options=self._options(), description="instead", layout={"width": "26em"},
-                tooltip="which job is chosen instead",
+                **self._hint("which job is chosen instead"),
             ),
             lambda index: self.pick(None if index < 0 else index),
         )  # fmt: skip
