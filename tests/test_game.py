@@ -114,7 +114,7 @@ def test_a_dras_agent_of_another_machine_or_window_is_refused(nodes: int, window
     own = make_agent("dql", trace.nodes, 12)
     assert list(QueueGame(trace, own).game.results()) == ["FCFS", "EASY", "agent"]
     other = make_agent("dql", nodes, window)
-    with pytest.raises(DrasLabError, match="nodes|window"):
+    with pytest.raises(DrasLabError, match=r"nodes|window"):
         QueueGame(trace, other)
 
 

@@ -151,7 +151,7 @@ class PolicyPlayground(Shell):
             slider = self.kit.FloatSlider(
                 value=self.weights[name], min=low, max=high, step=step, description=label,
                 style={"description_width": "9em"}, layout={"width": "26em"},
-                **self._hint(f"weight of {label}" if name != "load" else "how fast the jobs arrive"),
+                **self._hint("how fast jobs arrive" if name == "load" else f"weight of {label}"),
             )  # fmt: skip
             self._sliders[name] = self._when_moved(slider, partial(self._moved, name))
         return [

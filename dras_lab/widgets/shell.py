@@ -225,7 +225,8 @@ def span(seconds: float) -> str:
 
 def _half_up(amount: float, digits: int) -> float:
     """Rounded as people do it; ``round`` takes halves to the even neighbour."""
-    return math.floor(amount * 10**digits + 0.5) / 10**digits
+    scale = 10.0**digits
+    return math.floor(amount * scale + 0.5) / scale
 
 
 def number(count: int, noun: str) -> str:
