@@ -191,30 +191,35 @@ class Decision:
         rows = np.array([row for _, row in running], dtype=np.int64)
         return np.maximum(ends, self.time + 1), self._board.arrays()[1].take(rows)
 
-    def why_not(self) -> dict[int, str]:
-        """Why each waiting job that is not a candidate is not one, in words, by job id."""
+    def why_not(self, said: Callable[[int], str] = "at {} s".format) -> dict[int, str]:
+        """Why each waiting job that is not a candidate is not one, in words, by job id.
+
+        `said` puts a time of the log, in seconds, into words: "at 80 s", "30 min from now".
+        """
         self._still_open()
         board, chosen = self._board, set(self.rows)
-        return {board.job_id[row]: self._reason(row) for row in board.queue() if row not in chosen}
+        rows = (row for row in board.queue() if row not in chosen)
+        return {board.job_id[row]: self._reason(row, said) for row in rows}
 
     def _take(self, column: int) -> IntArray:
         return self._board.arrays()[column].take(self.index)
 
-    def _reason(self, row: int) -> str:
+    def _reason(self, row: int, said: Callable[[int], str]) -> str:
         board, beyond = self._board, "it is beyond the window"
         if self._shadow is None:
             if row in board.plan:
-                return f"it is planned to start at {board.plan[row]} s"
+                return f"it is planned to start {said(board.plan[row])}"
             return beyond
         reserved, shadow, extra, _ = self._shadow
         size, end = board.size[row], self.time + board.request[row]
         if row == reserved:
-            return f"it holds the reservation, and is planned to start at {shadow} s"
+            return f"it holds the reservation, and is planned to start {said(shadow)}"
         if size > self.free:
             return f"it needs {size} nodes and {self.free} are free"
         if end > shadow and size > extra:
             return (
-                f"it could run until {end} s, past the reserved start at {shadow} s, "
+                f"it could run until {said(end).removeprefix('at ')}, past the reserved start "
+                f"{said(shadow)}, "
                 f"and needs {size} nodes where {extra} can be spared"
             )
         return beyond

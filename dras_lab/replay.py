@@ -32,8 +32,13 @@ def log_of(result: Result) -> DecisionLog:
     Raises
     ------
     DrasLabError
-        If it was run without one.
+        If it was run without one, or is no result.
     """
+    if not isinstance(result, Result):
+        raise DrasLabError(
+            f"a {type(result).__name__} is no result to step through; "
+            "give what simulate(trace, policy) returns"
+        )
     if result.log is None:
         raise DrasLabError(NO_LOG)
     return result.log

@@ -59,6 +59,10 @@ def what_if(
         or (`warm`) the policy does not do again what the run did.
     """
     log = log_of(result)
+    if not callable(policy):
+        raise DrasLabError(
+            f"policy: {policy!r} cannot be asked; give a policy, as make_policy('fcfs') makes one"
+        )
     if not 0 <= k < len(log):
         raise DrasLabError(f"there is no decision {k}: the run has {len(log)}, counted from 0")
     at = log[k]

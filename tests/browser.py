@@ -88,6 +88,7 @@ def jupyterlab(folder: Path) -> Iterator[tuple[str, str]]:
         address = f"http://127.0.0.1:{port}"
         try:
             _wait_for(f"{address}/api/status?token={token}", server, folder / "jupyterlab.log")
+            _needs_extension(f"{address}/lab?token={token}")
             yield address, token
         finally:
             server.terminate()
@@ -107,6 +108,16 @@ def _wait_for(address: str, server: subprocess.Popen[bytes], log: Path, patience
             pass  # not yet
         time.sleep(0.25)
     raise AssertionError("JupyterLab does not answer:\n" + log.read_text(encoding="utf-8"))
+
+
+def _needs_extension(address: str, name: str = "@jupyter-widgets/jupyterlab-manager") -> None:
+    """Fail at once, and not after a minute of waiting for a widget that never comes."""
+    with urllib.request.urlopen(address, timeout=30) as page:
+        served = page.read().decode("utf-8")
+    assert name in served, (
+        f"JupyterLab has no extension {name}, so it shows no widgets: "
+        "pip install --force-reinstall jupyterlab_widgets"
+    )
 
 
 @contextlib.contextmanager

@@ -195,7 +195,7 @@ def test_the_queue_says_why(notebook: Notebook) -> None:
     notebook.says(EXPLORER, "Decision 2 of 4")
     rows = [row.text for row in notebook.all(EXPLORER, "tbody tr")]
     assert len(rows) == 3
-    assert "it holds the reservation, and is planned to start at 100 s" in rows[0]
+    assert "it holds the reservation, and is planned to start 80 s from now" in rows[0]
     assert "chosen: it starts now" in rows[1]
     assert "candidate" in rows[2]
     # The picks of others: SJF takes job 4 (10 s), FCFS job 3.

@@ -69,7 +69,7 @@ ROOMS = {
     "breakdown": "results metrics plotting classes",
     "anatomy": "traces summaries plotting",
     "choices": "jobs log results plotting",
-    "widgets": "jobs traces decisions replay whatif game results simulator policies metrics"
+    "widgets": "jobs traces decisions log replay whatif game results simulator policies metrics"
     " plotting gantt",
     "observations": "jobs board decisions scaling features mdp",
     "scenes": "decisions",

@@ -31,6 +31,12 @@ def cells(html: str) -> list[list[str]]:
     return [re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row) for row in rows]
 
 
+def grey(colour: str) -> float:
+    """Luma of a colour as in ITU-R BT.601, from 0 for black to 1."""
+    red, green, blue = to_rgb(colour)
+    return 0.299 * red + 0.587 * green + 0.114 * blue
+
+
 def boxes(ax: object) -> dict[tuple[float, ...], str]:
     """Colour of each block of the machine, by its left, bottom, width and height."""
     found = {}
@@ -48,7 +54,12 @@ def test_blocks_to_come_are_the_darker_the_later_they_end_and_bear_their_ids() -
     found = boxes(ax)
     soon, late = found[0, 0, 40, 2], found[0, 2, 90, 3]
     assert sum(to_rgb(late)) < sum(to_rgb(soon))
+    # In grey print: even the darkest block to come is much lighter than a ready job's.
+    assert grey(late) - grey("#56B4E9") > 0.1
     assert {(t.get_text(), t.get_position()[1]) for t in ax.texts} == {("11", 1.0), ("12", 3.5)}
+    # A line that is told from the one at now without colour.
+    _, reserved = machine(Replay(simulate(trace_of(FEW, 10), fcfs)), 2, 50.0, ax).lines
+    assert (reserved.get_linestyle(), to_hex(reserved.get_color())) == ("--", "#000000")
     bars = ScheduleExplorer(replay.result, k=2)._figure().axes[1]
     (line,) = bars.lines
     assert list(line.get_xdata()) == [5, 5]  # the free nodes
@@ -66,6 +77,11 @@ def test_blocks_of_the_past_have_the_colour_of_how_they_ran() -> None:
         to_hex(named[name].get_facecolor()) for name in ("ready", "reserved", "backfilled")
     )
     assert len({ready, reserved, backfilled}) == 3
+    hatches = [named[name].get_hatch() for name in ("ready", "reserved", "backfilled")]
+    assert len(set(hatches)) == 3
+    used = {to_hex(c.get_facecolor()[0]): c.get_hatch() for c in ax.collections if c.get_paths()}
+    assert used[reserved] == hatches[1]
+    assert used[backfilled] == hatches[2]
     assert found[-110, 0, 100, 6] == ready
     assert found[-10, 0, 10, 8] == reserved
     assert found[-90, 6, 30, 3] == backfilled
@@ -81,6 +97,29 @@ def test_the_queue_shows_requests_and_waits() -> None:
         ["2", "8", "50 s", "30 s"],
         ["4", "4", "10 s", "30 s"],
     ]
+
+
+def test_the_queue_says_who_fits_and_when_the_others_may() -> None:
+    """At 20: 4 of 10 nodes are free. Job 6 (9 nodes) and, once job 2 has the reservation for 100,
+    which leaves 2 nodes to spare, job 5 (3 nodes, until 20 + 200) fit no hole."""
+    trace = trace_of([*FEW, (5, 20, 3, 200, 200), (6, 20, 9, 10, 10)], 10)
+    explorer = ScheduleExplorer(simulate(trace, fcfs, window=None), k=1)
+    states = {row[0]: row[-1] for row in cells(explorer._html())}
+    assert states["2"].startswith("chosen: it does not fit")
+    assert states["3"] == "candidate: it fits the 4 free"
+    assert states["6"] == "candidate: it does not fit, 4 are free"
+    assert "(5 jobs waiting; no window)" in explorer._html()
+    explorer.step()
+    states = {row[0]: row[-1] for row in cells(explorer._html())}
+    assert states["4"] == "candidate: it fits the hole"
+    assert states["2"] == (
+        "not started: it holds the reservation, and is planned to start 80 s from now"
+    )
+    assert states["5"] == (
+        "not started: it could run until 3.33 min from now, past the reserved start 80 s from "
+        "now, and needs 3 nodes where 2 can be spared"
+    )
+    assert states["6"] == "not started: it needs 9 nodes and 4 are free"
 
 
 def test_what_if_in_colours_and_numbers() -> None:

@@ -356,7 +356,16 @@ def test_values_that_are_close_together_look_different() -> None:
     assert texts == ["2", "100.000", "3", "100.100", "4", "100.200", "◂ chosen"]
     assert "not from 0" in bars.get_xlabel()
     assert len(bars.get_xticks()) == 0  # the numbers are on the bars; nothing can collide
-    # Going on to sizes and back again gives each its own axis.
+
+    # Values 10 and 90 do not need it: 0 is not far from them in their range.
+    def near(decision: Decision) -> int:
+        decision.scores = 10.0 + 40 * np.arange(len(decision.rows))
+        return 0
+
+    bars = ScheduleExplorer(simulate(trace_of(FEW, 10), near), others={}, k=1)._figure().axes[1]
+    assert bars.get_xlim()[0] == 0
+    assert [bar.get_width() for bar in bars.patches] == pytest.approx([10, 50, 90])
+    # Sizes have an axis of whole nodes, from 0.
     sizes = ScheduleExplorer(few()[1], others={})
     sizes.go(1)
     ax = sizes._figure().axes[1]
@@ -386,6 +395,39 @@ def test_nothing_to_show() -> None:
         assert QueueGame(trace).words == "There is nothing to play."
         for widget in (explorer, other):
             assert widget._repr_mimebundle_()[0]["image/png"]
+
+
+def test_nothing_to_show_can_be_stepped_through() -> None:
+    explorer = ScheduleExplorer(simulate(trace_of([], 10), fcfs))
+    for move in (explorer.step, explorer.back, explorer.reset, lambda: explorer.turn(1)):
+        move()
+        assert "nothing to step through" in explorer.words
+
+
+def test_what_is_no_result_or_no_policy_is_refused_in_a_line() -> None:
+    trace, result = few()
+    for make in (lambda: ScheduleExplorer(trace), lambda: WhatIf(trace, trace, fcfs)):  # type: ignore
+        with pytest.raises(DrasLabError, match="a Trace is no result to step through; give"):
+            make()
+    with pytest.raises(DrasLabError, match="policy: 'fcfs' cannot be asked; give a policy"):
+        WhatIf(result, trace, "fcfs")  # type: ignore[arg-type]
+
+
+def test_one_of_the_others_that_fails_leaves_state_and_picture_together() -> None:
+    def fails_later(decision: Decision) -> int:
+        if decision.time >= 20:
+            raise DrasLabError("I have no idea")
+        return 0
+
+    explorer = ScheduleExplorer(few()[1], others={"it": fails_later})
+    shown = (repr(explorer), explorer.words, explorer.png, explorer.page)
+    with pytest.raises(DrasLabError, match="no idea"):
+        explorer.go(2)
+    assert (repr(explorer), explorer.words, explorer.png, explorer.page) == shown
+    explorer._slider.value = 2
+    assert explorer.problem == "I have no idea"
+    assert (repr(explorer), explorer.words, explorer.png, explorer.page) == shown
+    assert explorer._slider.value == 0
 
 
 def test_a_single_job() -> None:
@@ -554,6 +596,17 @@ def test_the_monitor_draws_no_more_often_than_it_is_told(monkeypatch: pytest.Mon
         monitor.update({"episode": len(shown), "reward": 1.0})
         shown.append(monitor.words.count(f"Episode {len(shown)}"))
     assert shown == [1, 0, 0, 1, 0, 1]
+
+
+def test_the_monitor_shows_all_that_came_in_when_it_is_displayed() -> None:
+    monitor = TrainingMonitor("practice", pause=1e9)
+    for episode in range(5):
+        monitor.update({"episode": episode, "reward": 1.0 + episode})
+    assert "Episode 0" in monitor.words  # no time for another picture yet
+    before = monitor.png
+    data, _ = monitor._repr_mimebundle_()
+    assert "Episode 4: reward 5. 5 episodes" in monitor.words
+    assert base64.b64decode(data["image/png"]) == monitor.png != before
 
 
 def test_the_monitor_of_a_finished_training(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 
 from ..decisions import Policy
 from ..jobs import DrasLabError, Level
+from ..log import Choice
 from ..policies import make_policy
 from ..replay import Replay
 from ..results import Result
@@ -71,8 +72,9 @@ def queue_page(replay: Replay, k: int, page: int, rows: int = PAGE) -> tuple[str
     queue = decision.queue
     pages = max(-(-len(queue) // rows), 1)
     page = min(max(page, 0), pages - 1)
-    window = replay.result.options.get("window") or len(queue)
-    why = decision.why_not()
+    limit = replay.result.options.get("window")
+    window = len(queue) if limit is None else limit
+    why = decision.why_not(lambda time: f"{span(time - choice.time)} from now")
     score = dict(zip(choice.candidates, choice.scores, strict=False))
     lines = []
     for place in range(page * rows, min((page + 1) * rows, len(queue))):
@@ -82,7 +84,7 @@ def queue_page(replay: Replay, k: int, page: int, rows: int = PAGE) -> tuple[str
         elif job.job_id in why:
             state = f"not started: {why[job.job_id]}"
         else:
-            state = "candidate"
+            state = f"candidate: {_fits(job.size, choice)}"
         lines.append(
             (
                 f"{job.job_id}",
@@ -96,8 +98,18 @@ def queue_page(replay: Replay, k: int, page: int, rows: int = PAGE) -> tuple[str
         )
     header = ("job", "window", "nodes", "requested", "waited", "score", "state")
     waiting = number(len(queue), "job")
-    caption = f"The queue, page {page + 1} of {pages} ({waiting} waiting; window {window})"
+    limited = "no window" if limit is None else f"window {limit}"
+    caption = f"The queue, page {page + 1} of {pages} ({waiting} waiting; {limited})"
     return table(header, lines, caption), pages
+
+
+def _fits(size: int, choice: Choice) -> str:
+    """Whether a candidate could start now, in words."""
+    if choice.level is Level.BACKFILL:
+        return "it fits the hole"
+    if size <= choice.free:
+        return f"it fits the {choice.free} free"
+    return f"it does not fit, {choice.free} are free"
 
 
 class ScheduleExplorer(Shell):
@@ -163,9 +175,16 @@ class ScheduleExplorer(Shell):
         DrasLabError
             If there is none.
         """
+        before = self.k, self.page
         self.k = self._checked(k)
         self.page = self._page_of(k)
-        self.draw()
+        try:
+            self.draw()
+        except BaseException:
+            # One of the others may fail; the picture is then still the one before.
+            self.k, self.page = before
+            self._sync_quietly()
+            raise
 
     def _page_of(self, k: int) -> int:
         """The page of the queue with the chosen job; the first where nobody is chosen."""
@@ -175,15 +194,18 @@ class ScheduleExplorer(Shell):
 
     def step(self) -> None:
         """Go to the next decision; stay at the last."""
-        self.go(min(self.k + 1, len(self.replay) - 1))
+        if len(self.replay):
+            self.go(min(self.k + 1, len(self.replay) - 1))
 
     def back(self) -> None:
         """Go to the decision before; stay at the first."""
-        self.go(max(self.k - 1, 0))
+        if len(self.replay):
+            self.go(max(self.k - 1, 0))
 
     def reset(self) -> None:
         """Go to the first decision."""
-        self.go(0)
+        if len(self.replay):
+            self.go(0)
 
     def go_to_job(self, job_id: int) -> None:
         """Go to the decision that chose a job.
@@ -214,6 +236,8 @@ class ScheduleExplorer(Shell):
 
     def turn(self, pages: int) -> None:
         """Turn pages of the queue, forwards or back; the picture stays."""
+        if not len(self.replay):
+            return
         last = queue_page(self.replay, self.k, self.page)[1] - 1
         self.page = min(max(self.page + pages, 0), last)
         if self.kit is not None:

@@ -15,7 +15,7 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator, NullLocator
 
 from ..log import Choice
-from ..plotting import EDGE, HATCHES, HOW_COLOURS, PALETTE, TimeAxis, set_alt
+from ..plotting import EDGE, HATCHES, HOW_COLOURS, HOW_HATCHES, PALETTE, TimeAxis, set_alt
 from ..replay import Replay
 from ..results import HOWS
 from .shell import clock, number, span
@@ -104,12 +104,13 @@ def machine(replay: Replay, k: int, reach: float, ax: Axes, mark: bool = True) -
                     edgecolors=EDGE,
                     linewidths=0.4,
                     alpha=strength,
+                    hatch=HOW_HATCHES[HOWS[how]],
                 ),
                 autolim=False,
             )
     corners, owner = _blocks(replay, running, np.full(len(result), now), planned_end, axis)
     later = np.clip((planned_end[owner] - now) / ahead, 0, 1)
-    shades = mpl.colormaps["Greys"](0.08 + 0.42 * later)
+    shades = mpl.colormaps["Greys"](0.04 + 0.28 * later)  # all lighter than a ready job
     ax.add_collection(
         PolyCollection(list(corners), facecolors=shades, edgecolors=EDGE, linewidths=0.4),
         autolim=False,
@@ -118,7 +119,7 @@ def machine(replay: Replay, k: int, reach: float, ax: Axes, mark: bool = True) -
     ax.axvline(0, color="#000000", linewidth=1.6)
     if shadow is not None:
         job = choice.reserved if choice.reserved is not None else choice.job_id
-        ax.axvline(axis.at(shadow[0]), color=HOW_COLOURS[HOWS[1]], linestyle="--", linewidth=2)
+        ax.axvline(axis.at(shadow[0]), color="#000000", linestyle="--", linewidth=1.6)
         ax.annotate(
             f" job {job}: reserved start",
             (axis.at(shadow[0]), result.nodes),
@@ -134,8 +135,11 @@ def machine(replay: Replay, k: int, reach: float, ax: Axes, mark: bool = True) -
     if ax.get_legend() is None:
         ax.locator_params(axis="x", nbins=5)
         ax.yaxis.set_major_locator(MaxNLocator(4, integer=True))
-        handles = [Patch(facecolor=HOW_COLOURS[how], edgecolor=EDGE, label=how) for how in HOWS[:3]]
-        handles.append(Patch(facecolor="#aaaaaa", edgecolor=EDGE, label="requested"))
+        handles = [
+            Patch(facecolor=HOW_COLOURS[how], edgecolor=EDGE, hatch=HOW_HATCHES[how], label=how)
+            for how in HOWS[:3]
+        ]
+        handles.append(Patch(facecolor="#dddddd", edgecolor=EDGE, label="requested"))
         ax.legend(
             handles=handles, ncols=4, fontsize=8, loc="upper left", bbox_to_anchor=(-0.02, -0.14),
             handlelength=1.2, columnspacing=1.0,
@@ -188,7 +192,8 @@ def _around(values: npt.NDArray[np.float64]) -> tuple[float, float]:
     """A range that shows how the values differ; the least of them still has a bar to see."""
     low, high = float(values.min()), float(values.max())
     wide = high - low if high > low else max(abs(high), 1.0)
-    return low - 0.4 * wide, high
+    start = low - 0.4 * wide
+    return (0.0 if start < 0 <= low else start), high
 
 
 def _digits(wide: float) -> int:

@@ -45,7 +45,8 @@ class TrainingMonitor(Shell):
     title : str
         What is trained.
     pause : float
-        Seconds between two pictures at least; the last state is drawn by `draw`. 0 for each row.
+        Seconds between two pictures at least; 0 for each row. What came in since the last picture
+        is drawn when the monitor is displayed, or by `draw`.
 
     Attributes
     ----------
@@ -58,6 +59,7 @@ class TrainingMonitor(Shell):
         self.title, self.pause = title, pause
         self.rows: list[dict[str, Any]] = []
         self._drawn = -float("inf")
+        self._shown = 0  # rows in the picture
         self._compose()
 
     @classmethod
@@ -112,6 +114,17 @@ class TrainingMonitor(Shell):
         if now - self._drawn >= self.pause:
             self.draw()
             self._drawn = time.monotonic()
+
+    def draw(self) -> None:
+        """Draw all rows that came in."""
+        super().draw()
+        self._shown = len(self.rows)
+
+    def _repr_mimebundle_(self, **options: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+        """As of every widget, with all rows in the picture."""
+        if self._shown != len(self.rows):
+            self.draw()
+        return super()._repr_mimebundle_(**options)
 
     @property
     def table(self) -> pd.DataFrame:

@@ -124,11 +124,14 @@ class Shell:
             )
             self._details.value = self._html()
             self._tell("")
-            self._quiet = True
-            try:
-                self._sync()
-            finally:
-                self._quiet = False
+            self._sync_quietly()
+
+    def _sync_quietly(self) -> None:
+        self._quiet = True
+        try:
+            self._sync()
+        finally:
+            self._quiet = False
 
     def _tell(self, problem: str) -> None:
         self.problem = problem

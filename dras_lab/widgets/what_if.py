@@ -213,7 +213,7 @@ class WhatIf(Shell):
             values = both[column].astype(float)
             shown = [span(v * seconds) if seconds else f"{v:.4g}" for v in values]
             less, more = values
-            change = span((more - less) * seconds) if seconds else f"{more - less:.4g}"
+            change = span((more - less) * seconds) if seconds else f"{more - less + 0.0:.4g}"
             plus = "+" if change[0] not in "-0" or change.startswith("0.") else ""
             lines.append((name, *shown, plus + change))
         measures = table(("measure", *both.index, "difference"), lines, "Both schedules, measured")
