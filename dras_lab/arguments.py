@@ -114,7 +114,7 @@ _TRAIN: dict[str, dict[str, Any]] = {
     # No defaults here: what is not said is as the recipe has it.
     "--recipe": {
         "metavar": "NAME",
-        "help": "a way of training that was measured, in place of the choices below: dras-pg, "
+        "help": "a way of training that was tried, in place of the choices below: dras-pg, "
         "dras-dql, best, decima-pg or dras-pg-published",
     },
     "--agent": _said("DRAS-PG, DRAS-DQL or Decima-PG", "pg", "dql", "decima"),

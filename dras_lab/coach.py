@@ -81,6 +81,7 @@ def _recipe(arguments: argparse.Namespace) -> Recipe:
     """How to train: by the recipe that is named and what else is said, or by what is said alone."""
     need_torch()
     from .recipes import Recipe, find
+    from .training import shared_out
 
     given = {name: value for name, value in vars(arguments).items() if value is not None}
     numbers = {"jobs": "set_jobs"} | {n: n for n in ("load", "limit", "patience", "rules")}
@@ -108,7 +109,7 @@ def _recipe(arguments: argparse.Namespace) -> Recipe:
     if recipe.rules and recipe.network != "scorer":
         raise DrasLabError("--rules: only --network scorer can begin with a rule")
     if arguments.recipe is None or arguments.episodes is not None:
-        recipe = replace(recipe, phases=_shared_out(given.get("episodes", EPISODES), shares))
+        recipe = replace(recipe, phases=shared_out(given.get("episodes", EPISODES), shares))
     return recipe
 
 
@@ -120,18 +121,6 @@ def _shares(phases: str) -> dict[str, int]:
         what = f"there is no {unknown[0]!r}; " if unknown else ""
         raise DrasLabError(f"--phases: {what}name some of {', '.join(_SHARES)}, each once")
     return {name: _SHARES[name] for name in names}
-
-
-def _shared_out(episodes: int, shares: dict[str, int]) -> tuple[tuple[str, int], ...]:
-    """So many episodes by their shares, at least one of each kind if there are enough.
-
-    What does not go up becomes real ones.
-    """
-    least = int(episodes >= len(shares))
-    whole = sum(shares.values())
-    counts = {name: max(episodes * share // whole, least) for name, share in shares.items()}
-    counts["real" if "real" in counts else list(counts)[-1]] += episodes - sum(counts.values())
-    return tuple(counts.items())
 
 
 def _free(arguments: argparse.Namespace) -> Path:

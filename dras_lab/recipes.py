@@ -1,4 +1,4 @@
-"""Ways to train an agent that were tried and measured; `benchmarks/learning.py` compares them.
+"""Ways to train an agent that were tried; `benchmarks/learning.py` measures them.
 
 A recipe is all that is chosen before training: agent, network, reward, how it learns, from how
 many jobs. What was chosen by looking at results was chosen on the training and validation parts

@@ -110,12 +110,20 @@ class Plan:
         return asdict(self) | {"phases": [list(phase) for phase in self.phases]}
 
 
+def shared_out(episodes: int, shares: dict[str, int]) -> tuple[tuple[str, int], ...]:
+    """So many episodes by the shares of their kinds, at least one of each if there are enough.
+
+    What does not go up becomes real ones.
+    """
+    least, whole = int(episodes >= len(shares)), sum(shares.values())
+    counts = {name: max(episodes * share // whole, least) for name, share in shares.items()}
+    counts["real" if "real" in counts else list(counts)[-1]] += episodes - sum(counts.values())
+    return tuple(counts.items())
+
+
 def even_plan(episodes: int, **settings: Any) -> Plan:
     """A plan of so many episodes: a quarter sampled, half real, a quarter synthetic."""
-    sampled = episodes // 4
-    synthetic = episodes // 4
-    phases = (("sampled", sampled), ("real", episodes - sampled - synthetic))
-    return Plan(phases=(*phases, ("synthetic", synthetic)), **settings)
+    return Plan(phases=shared_out(episodes, {"sampled": 1, "real": 2, "synthetic": 1}), **settings)
 
 
 def as_list(traces: Trace | Sequence[Trace]) -> list[Trace]:
